@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ARENA_ALIGN 16u
+
+void arena_init(Arena *a, void *mem, size_t cap, jmp_buf *full)
+{
+	size_t skew = (ARENA_ALIGN - (uintptr_t)mem % ARENA_ALIGN) % ARENA_ALIGN;
+
+	*a = (Arena){ .base = (uint8_t *)mem + skew, .cap = cap > skew ? cap - skew : 0, .full = full };
+}
+
+static _Noreturn void arena_full(Arena *a)
+{
+	if (a->full)
+		longjmp(*a->full, 1);
+	abort();
+}
+
+void *arena_alloc(Arena *a, size_t n)
+{
+	size_t room = a->cap - a->used;
+
+	if (n > room || room - n < ARENA_ALIGN)
+		arena_full(a);
+	uint8_t *p = a->base + a->used;
+	a->used += (n + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+	memset(p, 0, n);
+	return p;
+}
+
+void *arena_array(Arena *a, size_t count, size_t size)
+{
+	if (size && count > a->cap / size)
+		arena_full(a);
+	return arena_alloc(a, count * size);
+}
+
+void *arena_copy(Arena *a, const void *p, size_t n)
+{
+	uint8_t *q = arena_alloc(a, n + 1);
+
+	if (n)
+		memcpy(q, p, n);
+	return q;
+}
+
+void arena_reset(Arena *a, size_t mark)
+{
+	if (mark <= a->used)
+		a->used = mark;
+}

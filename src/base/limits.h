@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Every bound of Sonde, in one place.  A bound that a program or a peer can
+ * reach has an error or a counter of its own.
+ */
+#ifndef SONDE_BASE_LIMITS_H
+#define SONDE_BASE_LIMITS_H
+
+/* ---- text in ---- */
+#define LIMIT_SOURCE (64u * 1024)	/* bytes of a program or a policy file */
+#define LIMIT_NESTING 64		/* brackets, blocks, operators in one another */
+#define LIMIT_DIAGS 100			/* diagnostics kept of one text */
+#define LIMIT_DIAG_TEXT 512		/* bytes of one message */
+#define LIMIT_NAME 64			/* bytes of an identifier */
+
+/* ---- checker ---- */
+#define LIMIT_CHECK_STEPS 2000000	/* E-COMPLEX above */
+#define LIMIT_CHECK_INSTANCES 512
+#define LIMIT_STACKS 8			/* layer stacks kept apart for one packet value */
+#define LIMIT_INTERVALS 64		/* disjoint intervals of a known int or ip */
+#define LIMIT_KNOWN 1024		/* known values of a str, bytes, net, mac, flags, bool */
+
+/* ---- engine ---- */
+#define LIMIT_ENGINE_MEMORY (256u * 1024 * 1024)
+#define LIMIT_FUEL 100000000ull
+#define LIMIT_CALL_DEPTH 64
+#define LIMIT_PACKET_LIST 65536		/* packets that one expression may make */
+#define LIMIT_FRAME 65549		/* Ether header + the largest IP packet */
+#define LIMIT_LAYERS 24			/* layers of one packet */
+#define LIMIT_OUTPUT (64u * 1024)	/* bytes of program output kept, settable */
+#define LIMIT_PEER_PIECE 512		/* bytes of a peer's text in one printed piece */
+#define LIMIT_PEER_TOTAL (16u * 1024)	/* and in a run, with full=True */
+#define LIMIT_SNIFF_QUEUE 65536		/* received packets kept since the last mark */
+#define LIMIT_OUTSTANDING 65536		/* probes that wait for an answer */
+
+/* ---- messages and gate ---- */
+#define LIMIT_MSG (LIMIT_FRAME + 64u)	/* one engine-gate message */
+#define LIMIT_MSG_BATCH (256u * 1024)	/* messages in one write */
+#define LIMIT_MANIFEST_ITEMS 4096
+#define LIMIT_NAMES 64			/* names looked up for one run */
+#define LIMIT_FILTER_TEXT 1024		/* bytes of one capture filter */
+#define LIMIT_IFACES 32			/* interfaces opened for one run */
+#define LIMIT_OWN_PORTS 4096		/* ports held for one run */
+#define LIMIT_START_PORTS 1024		/* of these, taken before the start */
+#define LIMIT_IN_FLIGHT 1024		/* frames between EMIT and SENT */
+#define LIMIT_REFUSED 16		/* frames refused before the run ends */
+#define LIMIT_NEIGH_TRIES 3
+#define LIMIT_BACKLOG (32u * 1024 * 1024) /* bytes waiting for the engine; FRAMEs beyond are dropped and counted */
+
+#endif
