@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "deal/msg.h"
+
+#include "base/limits.h"
+
+static void put_u8(Writer *w, uint8_t v)
+{
+	wr_u8(w, v);
+}
+
+static void put_u16(Writer *w, uint16_t v)
+{
+	wr_be16(w, v);
+}
+
+static void put_u32(Writer *w, uint32_t v)
+{
+	wr_be32(w, v);
+}
+
+static void put_u64(Writer *w, uint64_t v)
+{
+	wr_be64(w, v);
+}
+
+static void put_i64(Writer *w, int64_t v)
+{
+	wr_be64(w, (uint64_t)v);
+}
+
+static void put_bytes(Writer *w, Bytes v)
+{
+	wr_be32(w, (uint32_t)v.n);
+	wr_bytes(w, v);
+}
+
+static void put_ip(Writer *w, Ip v)
+{
+	wr_u8(w, v.v);
+	wr_bytes(w, BYTES(v.b, ip_len(v)));
+}
+
+static uint8_t get_u8(Cursor *c)
+{
+	return cur_u8(c);
+}
+
+static uint16_t get_u16(Cursor *c)
+{
+	return cur_be16(c);
+}
+
+static uint32_t get_u32(Cursor *c)
+{
+	return cur_be32(c);
+}
+
+static uint64_t get_u64(Cursor *c)
+{
+	return cur_be64(c);
+}
+
+static int64_t get_i64(Cursor *c)
+{
+	return (int64_t)cur_be64(c);
+}
+
+static Bytes get_bytes(Cursor *c)
+{
+	return cur_bytes(c, cur_be32(c));
+}
+
+static Ip get_ip(Cursor *c)
+{
+	Ip ip = { .v = cur_u8(c) };
+
+	if (ip.v != 0 && ip.v != 4 && ip.v != 6)
+		c->bad = true;
+	Bytes b = cur_bytes(c, ip_len(ip));
+	if (c->bad)
+		return (Ip){ 0 };
+	if (b.n)
+		memcpy(ip.b, b.p, b.n);
+	return ip;
+}
+
+static void put_fields(Writer *w, const Msg *m)
+{
+	switch (m->type) {
+#define F(kind, name) put_##kind(w, s->name);
+#define PUT_(id, dir, name, fields)              \
+	case MSG_##id: {                         \
+		__typeof__(&m->name) s = &m->name; \
+		fields break;                    \
+	}
+		DEAL_MSGS(PUT_)
+#undef F
+	case MSG_NONE:
+	case MSG_N:
+		w->full = true;
+	}
+}
+
+static void get_fields(Cursor *c, Msg *m)
+{
+	switch (m->type) {
+#define F(kind, name) s->name = get_##kind(c);
+#define GET_(id, dir, name, fields)              \
+	case MSG_##id: {                         \
+		__typeof__(&m->name) s = &m->name; \
+		fields break;                    \
+	}
+		DEAL_MSGS(GET_)
+#undef F
+	case MSG_NONE:
+	case MSG_N:
+		c->bad = true;
+	}
+}
+
+bool msg_put(Writer *w, const Msg *m)
+{
+	Writer before = *w;
+
+	wr_be32(w, 0);
+	wr_u8(w, (uint8_t)m->type);
+	put_fields(w, m);
+	if (w->full || w->n - before.n > LIMIT_MSG) {
+		*w = before;
+		return false;
+	}
+	put_be32(w->p + before.n, (uint32_t)(w->n - before.n - 4));
+	return true;
+}
+
+MsgRead msg_get(Cursor *c, char from, Msg *ret_m)
+{
+#define F(kind, name)
+#define DIR_(id, dir, name, fields) [MSG_##id] = (dir),
+	static const char direction[MSG_N] = { DEAL_MSGS(DIR_) };
+#undef F
+
+	if (!c->bad && cur_left(c) == 0)
+		return MSG_EMPTY;
+	Cursor in = cursor(cur_bytes(c, cur_be32(c)));
+	uint8_t type = cur_u8(&in);
+	Msg m = { 0 };
+
+	if (c->bad || in.bad || type >= MSG_N || direction[type] != from) {
+		c->bad = true;
+		return MSG_BAD;
+	}
+	m.type = (MsgType)type;
+	get_fields(&in, &m);
+	if (in.bad || cur_left(&in)) {
+		c->bad = true;
+		return MSG_BAD;
+	}
+	*ret_m = m;
+	return MSG_OK;
+}
+
+const char *msg_name(MsgType t)
+{
+#define F(kind, name)
+#define NAME_(id, ...) [MSG_##id] = #id,
+	static const char *const names[MSG_N] = { [MSG_NONE] = "NONE", DEAL_MSGS(NAME_) };
+#undef F
+
+	return t < MSG_N ? names[t] : "?";
+}
+
+const char *notsent_text(NotSent r)
+{
+#define TEXT_(id, text) [NOTSENT_##id] = (text),
+	static const char *const texts[] = { NOTSENT_REASONS(TEXT_) };
+#undef TEXT_
+
+	return r < NOTSENT_N ? texts[r] : "?";
+}
+
+const char *stamp_text(StampSource s)
+{
+#define TEXT_(id, text) [STAMP_##id] = (text),
+	static const char *const texts[] = { STAMP_SOURCES(TEXT_) };
+#undef TEXT_
+
+	return s < STAMP_N ? texts[s] : "?";
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Packets as stacks of layers.
+ *
+ * One table per protocol (WireProto, WireField) drives the encoder, the decoder,
+ * the language's layer types and completion, labels, printing, docs and fuzz
+ * dictionaries.  A protocol is one file wire/<name>.c and one line in
+ * wire/protos.def.
+ *
+ * A layer, built or received, is one thing: an image of its fixed header plus
+ * its variable fields.  The image holds all fixed bits side by side; a variable
+ * field (options, names, data) stands apart in `var[]` and is put in at its
+ * place when the layer is encoded.  `set` says which fields somebody set (all,
+ * for a received layer); wire_build() derives the rest: lengths, checksums,
+ * protocol numbers, header lengths.  What it can't know (source address by the
+ * kernel's route, source port, ids) the engine sets before.
+ *
+ * Ownership: layers borrow their images and variable fields from the arena or
+ * frame they were made on.
+ */
+#ifndef SONDE_WIRE_WIRE_H
+#define SONDE_WIRE_WIRE_H
+
+#include "base/addr.h"
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+typedef enum FieldKind {
+	FK_UINT,    /* a number of `width` bits */
+	FK_SERIAL,  /* a number taken modulo 2^width when it is set: seq, ack, time stamps */
+	FK_FLAGS,   /* bits with names, `names` from bit 0 up: value = 1 << index */
+	FK_ENUM,    /* a number whose values have names */
+	FK_IP4,
+	FK_IP6,
+	FK_MAC,
+	FK_BYTES,   /* variable: bytes */
+	FK_NAME,    /* variable: a DNS name, uncompressed wire form */
+	FK_OPTIONS, /* variable: a list of options, WireProto.options describes them */
+	FK_RECORDS, /* variable: DNSQR or DNSRR records, uncompressed wire form, back to back */
+} FieldKind;
+
+/* What a received field tells (guardrails.md 5).  MATCHED: in a direct answer
+ * matching required it to equal the probe's, so it carries the probe's label. */
+typedef enum WireLabel { LABEL_CLEAN, LABEL_MEASURED, LABEL_CONTENT, LABEL_MATCHED } WireLabel;
+
+typedef struct WireName {
+	const char *name; /* NULL ends a table */
+	uint64_t value;   /* flags: the bit's mask */
+} WireName;
+
+typedef struct WireField {
+	const char *name;
+	uint16_t bit;   /* offset into the image; of a variable field: where it is put in */
+	uint16_t width; /* bits; 0: variable */
+	FieldKind kind;
+	bool computed;  /* wire_build() or the engine derives it unless it is set */
+	uint64_t dflt;  /* value when neither set nor computed */
+	const WireName *names;
+	WireLabel label;
+	const char *doc; /* meaning, unit and, if computed, how */
+} WireField;
+
+/* A bit per protocol: a layer stack in the checker is a mask of these. */
+typedef enum WireId {
+#define PROTO_ID_(id, ...) WIRE_##id,
+#define PROTO(id, ...) PROTO_ID_(id, __VA_ARGS__)
+#include "wire/protos.def"
+#undef PROTO
+#undef PROTO_ID_
+	WIRE_N,
+	WIRE_NONE = 0xff
+} WireId;
+
+#define WIRE_BIT(id) (UINT64_C(1) << (id))
+
+typedef enum WireRole {
+	ROLE_LINK,      /* Ether, Dot1Q */
+	ROLE_NETWORK,   /* ARP, IP, IPv6 */
+	ROLE_EXTENSION, /* IPv6 extension headers */
+	ROLE_TRANSPORT, /* ICMP, ICMPv6, UDP, TCP */
+	ROLE_APP,       /* DNS, ... */
+	ROLE_RECORD,    /* DNSQR, DNSRR, DNSRROPT: parts of a layer, not layers of a packet */
+	ROLE_RAW,
+} WireRole;
+
+enum { WIRE_VARS = 4, WIRE_FIELDS = 40 };
+
+typedef struct WireProto WireProto;
+
+typedef struct WireLayer {
+	const WireProto *proto;
+	uint64_t set;         /* bit i: fields[i] is set */
+	uint8_t *image;       /* proto->fixed bytes; of a received layer never written */
+	Bytes var[WIRE_VARS]; /* variable fields, in the order of the table */
+	uint32_t off;         /* received or built: where the header starts in the frame */
+	uint32_t len;         /* header length in bytes, variable fields included */
+} WireLayer;
+
+typedef struct WirePacket {
+	uint8_t n;
+	WireLayer layer[LIMIT_LAYERS];
+	Bytes payload;      /* behind the last decoded header, without Ethernet's padding */
+	Bytes padding;      /* Ethernet's */
+	Bytes frame;        /* all of it; empty for a packet that was never encoded */
+	const char *reason; /* why decoding stopped early ("TCP data offset 3 is below 5"); NULL: nothing wrong */
+} WirePacket;
+
+/* One option kind of a protocol with options, and its constructor in the
+ * language: MSS(1460), Timestamp(1, 0). */
+typedef struct WireOption {
+	const char *name;     /* "MSS" */
+	uint8_t kind;
+	uint8_t len;          /* of a fixed-size option, kind and length included; 1: kind alone; 0: varies */
+	uint8_t args;         /* numbers that the constructor takes, each len-2/args bytes big-endian */
+	const char *doc;
+} WireOption;
+
+typedef struct WireParse WireParse; /* decoder state, wire/parse.h */
+typedef struct WireBuild WireBuild; /* encoder state, wire/build.h */
+
+struct WireProto {
+	WireId id;
+	const char *name;  /* Scapy's: "IP" */
+	const char *title; /* "Internet Protocol version 4" */
+	const char *rfc;   /* "RFC 791" */
+	WireRole role;
+	const WireField *fields;
+	uint8_t nfields;
+	uint16_t fixed; /* bytes of the image */
+	const WireOption *options; /* ends with a row without name; NULL: none */
+
+	/* Reads one header at the cursor: image and variable fields of the layer,
+	 * and what follows.  False, with a reason, if the bytes are no such header. */
+	bool (*parse)(WireParse *p, WireLayer *l);
+	/* Derives what is computed and not set, when all inner layers are encoded. */
+	void (*finish)(WireBuild *b, unsigned at);
+};
+
+/* ---- registry ---- */
+
+const WireProto *wire_proto(WireId id);
+const WireProto *wire_proto_by_name(Str name);
+/* The field's index, or -1. */
+int wire_field(const WireProto *p, Str name);
+/* The name of a value in a field's table, or NULL. */
+const char *wire_value_name(const WireField *f, uint64_t value);
+/* The value of a name; flags take joined names too ("SA", "MF+DF", ""). */
+bool wire_name_value(const WireField *f, Str name, uint64_t *ret_value);
+/* "SA", "MF+DF", "" */
+void wire_flags_text(const WireField *f, uint64_t value, Sb *out);
+
+/* ---- layers ---- */
+
+/* A layer with nothing set: its image holds the defaults. */
+void wire_layer_init(WireLayer *l, const WireProto *p, Arena *a);
+/* Numbers, flags, enums, serials (modulo), IPv4 (host order) and MAC (48 bits) as a number.
+ * False if the value does not fit. */
+bool wire_set_num(WireLayer *l, unsigned field, uint64_t v);
+/* IPv6 addresses and variable fields, in wire form; borrowed. */
+bool wire_set_bytes(WireLayer *l, unsigned field, Bytes b);
+uint64_t wire_num(const WireLayer *l, unsigned field);
+Bytes wire_bytes(const WireLayer *l, unsigned field);
+static inline bool wire_is_set(const WireLayer *l, unsigned field)
+{
+	return l->set >> field & 1;
+}
+
+/* The first layer of that protocol, or NULL. */
+const WireLayer *wire_find(const WirePacket *p, WireId id);
+
+/* ---- frames ---- */
+
+/* Decodes a frame that starts with `first` (Ether, IP, IPv6, ...); always gives
+ * a packet: what is no header ends as payload, with a reason. */
+void wire_parse(Bytes frame, WireId first, Arena *a, WirePacket *ret);
+
+/* Encodes layers and payload; derives what is computed and not set.  Returns
+ * NULL and the frame, or why it can't be ("IP packet of 70000 bytes: the most is 65535").
+ * ret_packet, unless NULL, is the packet as it was sent: all fields set. */
+const char *wire_build(const WirePacket *p, Arena *a, Bytes *ret_frame, WirePacket *ret_packet);
+
+/* The most payload-independent bytes of a stack: for lengths in the checker. */
+uint32_t wire_header_len(const WireLayer *l);
+
+/* "IP 10.0.0.1 > 10.0.0.2 / TCP 80 > 40000 SA seq=1 ack=2", one line. */
+void wire_summary(const WirePacket *p, Sb *out);
+/* All layers and fields, a line each, as Scapy's show(). */
+void wire_show(const WirePacket *p, Sb *out);
+
+/* ---- pieces that others need ---- */
+
+/* RFC 1071 sum over b, continuing from `sum`; fold with wire_csum_fold. */
+uint32_t wire_csum(uint32_t sum, Bytes b);
+uint16_t wire_csum_fold(uint32_t sum);
+
+/* Walks TLV options (IP, TCP): false at the end or at a broken one (*ret_bad). */
+typedef struct WireOpt {
+	uint8_t kind;
+	Bytes data; /* behind kind and length */
+} WireOpt;
+bool wire_opt_next(Cursor *c, WireOpt *ret_o, bool *ret_bad);
+
+#endif
