@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door.  `make help` lists what is behind it; the build itself is Meson's.
+
+BUILD  ?= build
+PREFIX ?= /usr/local
+PY     := /usr/bin/python3
+
+.PHONY: all help deps deps-test demo check san fuzz bench lint install clean
+
+all: $(BUILD)/build.ninja  ## build $(BUILD)/sonde
+	@ninja -C $(BUILD)
+
+$(BUILD)/build.ninja: | deps
+	@meson setup $(BUILD) --prefix $(PREFIX) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }; rm -f $(BUILD).log
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+deps:  ## install the missing Debian packages for building
+	@scripts/deps.sh build
+
+deps-test:
+	@scripts/deps.sh test
+
+demo: all  ## build, make a lab of network namespaces, investigate it
+	@scripts/demo.sh $(BUILD)/sonde
+
+check: deps-test  ## everything that CI runs; ends with "N passed, N failed"
+	@$(PY) scripts/check.py
+
+san: deps-test  ## unit and language tests under ASan and UBSan
+	@$(PY) scripts/check.py san
+
+fuzz: deps-test  ## each fuzz target for FUZZ_TIME seconds (60), side by side
+	@$(PY) scripts/fuzz.py --seconds $(or $(FUZZ_TIME),60)
+
+bench: deps-test all  ## figures against peers in the same run, as in BENCH.md
+	@$(PY) tests/bench/run.py --sonde $(BUILD)/sonde --judge
+
+lint: deps-test all  ## structure, style, warnings of clang
+	@scripts/arrows.py $(BUILD)
+	@scripts/lint.sh
+
+install: all  ## binary, man pages, completion; SETCAP=1 gives the binary its capabilities
+	@ninja -C $(BUILD) install
+	@scripts/setcap.sh $(DESTDIR)$(PREFIX)/bin/sonde $(SETCAP)
+
+clean:  ## remove build folders
+	@rm -rf $(BUILD) build-san build-fuzz build-clang build-arm64

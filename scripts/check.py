@@ -1,0 +1,130 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""make check: all that must hold, on a clean checkout, as root, on two cores.
+
+  scripts/check.py          everything
+  scripts/check.py san      unit and language tests under ASan and UBSan only
+  scripts/check.py unit     build and unit tests only
+
+Each step prints what it does and how long it took; the last line is
+"N passed, N failed", and the exit status is 1 if anything failed.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+os.chdir(ROOT)
+PY = "/usr/bin/python3"
+
+
+class Count:
+    passed = 0
+    failed = 0
+
+
+def run(title, cmd, seconds=1200, env=None):
+    """Runs cmd, its output to a log that is printed if it fails; (ok, output)."""
+    print(f"== {title}", flush=True)
+    start = time.monotonic()
+    try:
+        r = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                           timeout=seconds, env={**os.environ, **(env or {})})
+        ok, out = r.returncode == 0, r.stdout
+    except subprocess.TimeoutExpired as e:
+        ok, out = False, (e.stdout or b"").decode(errors="replace") + f"\nstopped after {seconds} s"
+    print(f"   {'ok' if ok else 'FAILED'} in {time.monotonic() - start:.1f} s", flush=True)
+    return ok, out
+
+
+def step(title, cmd, **kw):
+    """A step that counts as one test."""
+    ok, out = run(title, cmd, **kw)
+    Count.passed += ok
+    Count.failed += not ok
+    if not ok:
+        print(out[-8000:])
+    return ok
+
+
+def unit_tests(title, build):
+    """meson test; counts each cmocka case."""
+    ok, out = run(title, ["meson", "test", "-C", build, "--no-rebuild", "--timeout-multiplier", "4"])
+    log = pathlib.Path(build, "meson-logs/testlog.txt")
+    text = log.read_text(errors="replace") if log.exists() else ""
+    passed = sum(int(n) for n in re.findall(r"\[  PASSED  \] (\d+) test", text))
+    passed += sum(int(n) for n in re.findall(r"^(\d+) passed, \d+ failed$", text, re.M))
+    failed = len(re.findall(r"^\[  FAILED  \] \w+$", text, re.M)) // 2
+    failed += sum(int(n) for n in re.findall(r"^\d+ passed, (\d+) failed$", text, re.M))
+    if not ok and failed == 0:
+        failed = 1  # a crash
+    Count.passed += passed
+    Count.failed += failed
+    print(f"   {passed} passed, {failed} failed")
+    if not ok:
+        print(out[-3000:])
+        print("\n".join(l for l in text.splitlines() if re.search(r"FAILED|ERROR|error:|Sanitizer|runtime error", l))[-6000:])
+
+
+def pytest(title, paths, seconds=2400):
+    ok, out = run(title, [PY, "-m", "pytest", "-q", "-x" if os.environ.get("FAIL_FAST") else "-q", "--durations=8",
+                          "-p", "no:cacheprovider", *paths], seconds=seconds, env={"SONDE": str(ROOT / "build/sonde")})
+    tail = out.strip().splitlines()[-1] if out.strip() else ""
+    passed = int((re.search(r"(\d+) passed", tail) or [0, 0])[1])
+    bad = sum(int(n) for n in re.findall(r"(\d+) (?:failed|errors?|skipped)", tail))  # a skip hides a missing layer
+    if not ok and bad == 0:
+        bad = 1
+    Count.passed += passed
+    Count.failed += bad
+    print(f"   {tail}")
+    if not ok or bad:
+        print(out[-12000:])
+
+
+def build(title, folder, *options, env=None):
+    if not pathlib.Path(folder, "build.ninja").exists():
+        if not step(f"configure {title}", ["meson", "setup", folder, *options], env=env):
+            return False
+    return step(f"build {title}", ["ninja", "-C", folder])
+
+
+def sanitizers():
+    if build("with ASan and UBSan", "build-san", "-Db_sanitize=address,undefined", "-Db_lundef=false"):
+        unit_tests("unit and language tests under ASan and UBSan", "build-san")
+
+
+def full():
+    step("Debian packages for the cross build", ["scripts/deps.sh", "cross"])
+    if not build("with gcc", "build"):
+        return
+    unit_tests("unit and language tests", "build")
+    step("structure", ["scripts/arrows.py", "build"])
+    build("with clang", "build-clang", env={"CC": "clang"})
+    build("for arm64", "build-arm64", "--cross-file", "scripts/arm64.ini", "-Dtests=false")
+    sanitizers()
+    pytest("oracles: scapy, tshark, CPython", ["tests/wire", "tests/python"])
+    pytest("labs", ["tests"])
+    step("fuzz targets replay their corpus", [PY, "scripts/fuzz.py", "--replay"])
+    step("benches at 1/20 size", [PY, "tests/bench/run.py", "--sonde", "build/sonde", "--scale", "0.05"])
+
+
+def main():
+    start = time.monotonic()
+    what = sys.argv[1] if len(sys.argv) > 1 else "all"
+    if what == "san":
+        sanitizers()
+    elif what == "unit":
+        if build("with gcc", "build"):
+            unit_tests("unit and language tests", "build")
+    else:
+        full()
+    print(f"in {time.monotonic() - start:.0f} s")
+    print(f"{Count.passed} passed, {Count.failed} failed")
+    return 1 if Count.failed or not Count.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
