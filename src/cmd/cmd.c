@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/cmd.h"
+
+#include "base/escape.h"
+#include "base/limits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+Arena cmd_arena(size_t size)
+{
+	void *mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	Arena a;
+
+	if (mem == MAP_FAILED) {
+		fprintf(stderr, "sonde: no memory for %zu bytes\n", size);
+		exit(SONDE_EXIT_ENVIRONMENT);
+	}
+	arena_init(&a, mem, size, NULL);
+	return a;
+}
+
+bool cmd_write(int fd, Str s)
+{
+	while (s.n) {
+		ssize_t n = write(fd, s.p, s.n);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		s.p += n;
+		s.n -= (size_t)n;
+	}
+	return true;
+}
+
+int cmd_fail(int code, const char *fmt, ...)
+{
+	static char memory[16384];
+	char text[2048];
+	Arena a;
+	va_list ap;
+
+	va_start(ap, fmt);
+	int n = vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	arena_init(&a, memory, sizeof memory, NULL);
+	Sb out = sb(&a);
+
+	sb_cstr(&out, "sonde: ");
+	escape_line(&out, (Str){ text, n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1 });
+	sb_char(&out, '\n');
+	cmd_write(STDERR_FILENO, sb_done(&out));
+	return code;
+}
+
+static bool read_all(Arena *a, int fd, const char *path, size_t most, Str *ret_text)
+{
+	char *p = arena_alloc(a, most + 1);
+	size_t n = 0;
+
+	while (n <= most) {
+		ssize_t got = read(fd, p + n, most + 1 - n);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
+			cmd_fail(0, "%s: %s", path, strerror(errno));
+			return false;
+		}
+		if (got == 0)
+			break;
+		n += (size_t)got;
+	}
+	if (n > most) {
+		cmd_fail(0, "%s: longer than %zu bytes, the most that is read", path, most);
+		return false;
+	}
+	*ret_text = (Str){ p, n };
+	return true;
+}
+
+bool cmd_read_file(Arena *a, const char *path, size_t most, Str *ret_text)
+{
+	struct stat st;
+
+	if (strcmp(path, "-") == 0)
+		return read_all(a, STDIN_FILENO, "standard input", most, ret_text);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		cmd_fail(0, "%s: %s", path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	if (S_ISDIR(st.st_mode)) {
+		cmd_fail(0, "%s: is a directory", path);
+		close(fd);
+		return false;
+	}
+	bool ok = read_all(a, fd, path, most, ret_text);
+
+	close(fd);
+	return ok;
+}
+
+bool cmd_read_program(Arena *a, const CmdArgs *args, const char *text, Str *ret_name, Str *ret_text)
+{
+	if (text && args->n) {
+		cmd_fail(0, "either a file or -e TEXT, not both");
+		return false;
+	}
+	if (text) {
+		*ret_name = STR("-e");
+		*ret_text = str_c(text);
+		if (ret_text->n <= LIMIT_SOURCE)
+			return true;
+		cmd_fail(0, "-e: longer than %u bytes, the most that a program may have", LIMIT_SOURCE);
+		return false;
+	}
+	if (!args->n) {
+		cmd_fail(0, "no program: give a file, - for standard input, or -e 'text'");
+		return false;
+	}
+	*ret_name = str_c(args->v[0]);
+	return cmd_read_file(a, args->v[0], LIMIT_SOURCE, ret_text);
+}
+
+void cmd_print_diags(Arena *a, const DiagList *l, Str name, Str source, int to)
+{
+	Sb out = sb(a);
+
+	for (uint32_t i = 0; i < l->v.n; i++)
+		diag_render(&l->v.p[i], name, source, &out);
+	if (l->dropped)
+		sb_printf(&out, "and %u more\n", l->dropped);
+	if (out.n)
+		cmd_write(to, sb_done(&out));
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The sub-commands, and the little that they share: an arena, files, the ways to
+ * say that something went wrong.
+ */
+#ifndef SONDE_CMD_CMD_H
+#define SONDE_CMD_CMD_H
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/exits.h"
+#include "base/str.h"
+#include "cmd/opt.h"
+
+#define SONDE_VERSION "0.1.0"
+
+/* sonde(7): the language, from reference and tables. */
+void cmd_doc_man(Sb *out);
+
+extern const Command cmd_run;
+extern const Command cmd_check;
+extern const Command cmd_fmt;
+extern const Command cmd_policy;
+extern const Command cmd_doc;
+extern const Command cmd_version;
+extern const Command cmd_help;
+
+/* In the order of the help; ends with NULL. */
+extern const Command *const commands[];
+
+/* An arena of `size` bytes, mapped and never given back: a command lives once. */
+Arena cmd_arena(size_t size);
+
+/* "sonde: message" on standard error, with everything hidden escaped; returns `code`. */
+int cmd_fail(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The whole of a regular file of at most `most` bytes ("-": standard input);
+ * false after saying why not. */
+bool cmd_read_file(Arena *a, const char *path, size_t most, Str *ret_text);
+
+/* A program from FILE or -e TEXT: its text and the name for messages. */
+bool cmd_read_program(Arena *a, const CmdArgs *args, const char *text, Str *ret_name, Str *ret_text);
+
+/* Diagnostics as text on `to`, or nothing. */
+void cmd_print_diags(Arena *a, const DiagList *l, Str name, Str source, int to);
+
+/* All of s to a file descriptor; false if that failed. */
+bool cmd_write(int fd, Str s);
+
+#endif
