@@ -15,6 +15,10 @@
  * protocol numbers, header lengths.  What it can't know (source address by the
  * kernel's route, source port, ids) the engine sets before.
  *
+ * A received packet has no Raw layer: what no protocol decoded is its `payload`,
+ * and `reason` says why.  A built one may end with Raw, which is nothing but a
+ * payload with a name.
+ *
  * Ownership: layers borrow their images and variable fields from the arena or
  * frame they were made on.
  */
@@ -56,9 +60,11 @@ typedef struct WireField {
 	uint16_t width; /* bits; 0: variable */
 	FieldKind kind;
 	bool computed;  /* wire_build() or the engine derives it unless it is set */
+	bool required;  /* has no default that makes sense: a program sets it */
 	uint64_t dflt;  /* value when neither set nor computed */
 	const WireName *names;
 	WireLabel label;
+	uint32_t when;   /* the forms (WireVariant.bit) of the header that have it; 0: all */
 	const char *doc; /* meaning, unit and, if computed, how */
 } WireField;
 
@@ -102,23 +108,38 @@ typedef struct WirePacket {
 	uint8_t n;
 	WireLayer layer[LIMIT_LAYERS];
 	Bytes payload;      /* behind the last decoded header, without Ethernet's padding */
-	Bytes padding;      /* Ethernet's */
+	Bytes padding;      /* behind the end that the headers' lengths give: Ethernet's */
 	Bytes frame;        /* all of it; empty for a packet that was never encoded */
 	const char *reason; /* why decoding stopped early ("TCP data offset 3 is below 5"); NULL: nothing wrong */
 } WirePacket;
 
+/* How the options of a protocol are coded. */
+typedef enum WireOptForm {
+	OPT_NONE,
+	OPT_TLV,  /* IP, TCP: kind, length of all; kinds 0 (end) and 1 stand alone */
+	OPT_IPV6, /* kind, length of the data; kind 0 stands alone */
+	OPT_ND,   /* kind, length of all in units of 8 bytes */
+	OPT_EDNS, /* 16 bits code, 16 bits length of the data */
+} WireOptForm;
+
 /* One option kind of a protocol with options, and its constructor in the
  * language: MSS(1460), Timestamp(1, 0). */
 typedef struct WireOption {
-	const char *name;     /* "MSS" */
-	uint8_t kind;
-	uint8_t len;          /* of a fixed-size option, kind and length included; 1: kind alone; 0: varies */
-	uint8_t args;         /* numbers that the constructor takes, each len-2/args bytes big-endian */
+	const char *name; /* "MSS" */
+	uint16_t kind;
+	uint8_t len;     /* of a fixed-size option, as it is coded, kind and length included; 1: kind alone; 0: varies */
+	uint8_t args;    /* numbers that the constructor takes, each (data length)/args bytes big-endian */
 	const char *doc;
 } WireOption;
 
 typedef struct WireParse WireParse; /* decoder state, wire/parse.h */
 typedef struct WireBuild WireBuild; /* encoder state, wire/build.h */
+
+/* One form of a header whose first bytes say which fields follow (ICMP's type). */
+typedef struct WireVariant {
+	uint32_t bit;   /* names the form in WireField.when */
+	uint16_t fixed; /* bytes of the image that this form has */
+} WireVariant;
 
 struct WireProto {
 	WireId id;
@@ -128,14 +149,24 @@ struct WireProto {
 	WireRole role;
 	const WireField *fields;
 	uint8_t nfields;
-	uint16_t fixed; /* bytes of the image */
+	uint8_t nvars;           /* variable fields */
+	uint8_t var[WIRE_VARS];  /* their places in `fields` */
+	uint16_t fixed;          /* bytes of the image */
+	uint8_t align;           /* the header ends on a multiple of this, padded; 0 or 1: none */
+	WireOptForm opt_form;
 	const WireOption *options; /* ends with a row without name; NULL: none */
 
+	/* The form of a header by its image; NULL: there is but one. */
+	WireVariant (*variant)(const uint8_t *image);
 	/* Reads one header at the cursor: image and variable fields of the layer,
 	 * and what follows.  False, with a reason, if the bytes are no such header. */
 	bool (*parse)(WireParse *p, WireLayer *l);
+	/* Derives variable fields that are not set, before places are given out. */
+	void (*prepare)(WireBuild *b, unsigned at);
 	/* Derives what is computed and not set, when all inner layers are encoded. */
 	void (*finish)(WireBuild *b, unsigned at);
+	/* Its part of a one-line summary, behind the name; NULL: nothing. */
+	void (*summary)(const WireLayer *l, Sb *out);
 };
 
 /* ---- registry ---- */
@@ -166,6 +197,14 @@ static inline bool wire_is_set(const WireLayer *l, unsigned field)
 {
 	return l->set >> field & 1;
 }
+/* Back to "derive it" or to the default. */
+void wire_unset(WireLayer *l, unsigned field);
+/* Whether this form of the header has the field (ICMP's gw: only redirects). */
+bool wire_has(const WireLayer *l, unsigned field);
+/* A copy whose image may be written. */
+void wire_layer_copy(WireLayer *ret, const WireLayer *l, Arena *a);
+/* The field's value as show() prints it: "S", "echo-request", "10.0.0.1". */
+void wire_field_text(const WireLayer *l, unsigned field, Sb *out);
 
 /* The first layer of that protocol, or NULL. */
 const WireLayer *wire_find(const WirePacket *p, WireId id);
@@ -181,25 +220,75 @@ void wire_parse(Bytes frame, WireId first, Arena *a, WirePacket *ret);
  * ret_packet, unless NULL, is the packet as it was sent: all fields set. */
 const char *wire_build(const WirePacket *p, Arena *a, Bytes *ret_frame, WirePacket *ret_packet);
 
-/* The most payload-independent bytes of a stack: for lengths in the checker. */
+/* Bytes of the layer's header as it would be encoded now (for lengths in the
+ * checker); without the options that a SYN gets when none are set. */
 uint32_t wire_header_len(const WireLayer *l);
 
 /* "IP 10.0.0.1 > 10.0.0.2 / TCP 80 > 40000 SA seq=1 ack=2", one line. */
 void wire_summary(const WirePacket *p, Sb *out);
 /* All layers and fields, a line each, as Scapy's show(). */
 void wire_show(const WirePacket *p, Sb *out);
+/* The protocol's table of fields and options, for `sonde doc`. */
+void wire_doc(WireId id, Sb *out);
+
+/* ---- checksums ---- */
+
+typedef enum WireCsum {
+	CSUM_NONE,    /* the layer has none, or UDP's 0: not used */
+	CSUM_GOOD,
+	CSUM_BAD,
+	CSUM_UNKNOWN, /* a fragment, a truncated packet: it can't be computed */
+} WireCsum;
+
+/* Verifies the checksum of one layer of a packet with a frame. */
+WireCsum wire_check(const WirePacket *p, unsigned layer);
+
+/* ---- ICMP errors ---- */
+
+/* The packet that an ICMP or ICMPv6 error quotes; false if p is no such error.
+ * A quote may end early: of a header that is cut, the fields beyond are not set
+ * (and read as 0), and so is a reason. */
+bool wire_quoted(const WirePacket *p, Arena *a, WirePacket *ret);
+
+/* RFC 4950: one entry of the label stack that a router reports. */
+typedef struct WireMpls {
+	uint32_t label;
+	uint8_t tc;
+	bool bottom;
+	uint8_t ttl;
+} WireMpls;
+
+/* Fills at most `max` entries, the outermost first; how many there were. */
+unsigned wire_icmp_mpls(const WirePacket *p, WireMpls *ret, unsigned max);
+
+/* ---- fragments ---- */
+
+/* Cuts an IP packet (no link header) for links of `mtu` bytes; `id` is the
+ * identification for IPv6, whose packets carry none.  Returns NULL and the
+ * pieces (one, if it fits), or why it can't be ("DF is set"). */
+const char *wire_fragment(Bytes packet, uint32_t mtu, uint32_t id, Arena *a, Bytes **ret_pieces,
+			  uint32_t *ret_n);
 
 /* ---- pieces that others need ---- */
 
-/* RFC 1071 sum over b, continuing from `sum`; fold with wire_csum_fold. */
+/* RFC 1071 sum over b, continuing from `sum`, of which an even number of bytes
+ * was summed; fold with wire_csum_fold. */
 uint32_t wire_csum(uint32_t sum, Bytes b);
+/* The checksum as it is put into a header. */
 uint16_t wire_csum_fold(uint32_t sum);
 
-/* Walks TLV options (IP, TCP): false at the end or at a broken one (*ret_bad). */
 typedef struct WireOpt {
-	uint8_t kind;
+	uint16_t kind;
 	Bytes data; /* behind kind and length */
 } WireOpt;
+/* Walks IP's and TCP's options (OPT_TLV): false at the end or at a broken one (*ret_bad).
+ * NOP and EOL are options too; behind EOL nothing is read. */
 bool wire_opt_next(Cursor *c, WireOpt *ret_o, bool *ret_bad);
+/* The same for the options of any protocol. */
+bool wire_option_next(const WireProto *p, Cursor *c, WireOpt *ret_o, bool *ret_bad);
+/* Appends one option as the protocol codes it; false if the data don't fit. */
+bool wire_option_put(const WireProto *p, uint16_t kind, Bytes data, Sb *out);
+const WireOption *wire_option_by_kind(const WireProto *p, uint16_t kind);
+const WireOption *wire_option_by_name(const WireProto *p, Str name);
 
 #endif
