@@ -26,9 +26,8 @@ void escape_peer(Sb *out, Bytes b)
 	}
 }
 
-/* Code points that steer a terminal or hide what is read: C0, DEL, C1, Unicode's
- * Cf and the separators of lines and paragraphs. */
-static bool is_hidden(uint32_t cp)
+/* C0, DEL, C1, Unicode's Cf and the separators of lines and paragraphs. */
+bool utf8_hidden(uint32_t cp)
 {
 	static const uint32_t ranges[][2] = {
 		{ 0, 0x1f },	     { 0x7f, 0x9f },	   { 0xad, 0xad },	 { 0x600, 0x605 },
@@ -50,7 +49,7 @@ static void escape_utf8(Sb *out, Str s, bool keep_tabs)
 		uint32_t cp = 0;
 		size_t n = utf8_decode(rest, &cp);
 
-		if (n && (!is_hidden(cp) || (keep_tabs && cp == '\t'))) {
+		if (n && (!utf8_hidden(cp) || (keep_tabs && cp == '\t'))) {
 			sb_str(out, (Str){ rest.p, n });
 			i += n;
 			continue;

@@ -21,4 +21,8 @@ void escape_line(Sb *out, Str s);
 /* As escape_line, with tabs kept: source lines in diagnostics. */
 void escape_source(Sb *out, Str s);
 
+/* Code points that steer a terminal or hide what is read: controls (line ends and
+ * tabs too), bidi and other format characters, line separators. */
+bool utf8_hidden(uint32_t cp);
+
 #endif
