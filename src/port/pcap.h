@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A capture file in the place of the gate (--read): a child of cmd's parses it
+ * with libpcap and turns it into FRAMEs with the file's own times.
+ *
+ * It is a process of its own because libpcap reads by stdio, which asks for more
+ * system calls than the engine may make; it has a filter of its own, for what it
+ * parses is foreign.  The file's clock is the run's clock: a WAIT brings the
+ * frames up to its time, then its TICK; a NOW tells the time of the last frame.
+ * Whatever would be sent is NOTSENT.
+ */
+#ifndef SONDE_PORT_PCAP_H
+#define SONDE_PORT_PCAP_H
+
+/* Serves one engine until it ends or leaves.  Owns both descriptors.  Returns
+ * the exit code; a file that is no capture is told by STOP. */
+int pcap_port_serve(int engine_fd, int file_fd);
+
+#endif
