@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 
 #include "base/escape.h"
+#include "base/json.h"
 #include "base/limits.h"
 
 #include <errno.h>
@@ -143,4 +144,49 @@ void cmd_print_diags(Arena *a, const DiagList *l, Str name, Str source, int to)
 		sb_printf(&out, "and %u more\n", l->dropped);
 	if (out.n)
 		cmd_write(to, sb_done(&out));
+}
+
+void cmd_json_span(Json *j, Str source, Span span)
+{
+	LineCol at = line_col(source, span.from);
+
+	json_open(j, '{');
+	json_kint(j, "from", span.from);
+	json_kint(j, "to", span.to);
+	json_kint(j, "line", at.line);
+	json_kint(j, "col", at.col);
+	json_close(j, '}');
+}
+
+static void json_diag(Json *j, const Diag *d, Str source)
+{
+	static const char *const severity[] = { "error", "warning", "note" };
+
+	json_open(j, '{');
+	json_kstr(j, "code", str_c(d->code));
+	json_kstr(j, "severity", str_c(severity[d->sev]));
+	json_kstr(j, "message", d->message);
+	json_key(j, "span");
+	cmd_json_span(j, source, d->span);
+	if (d->hint.n)
+		json_kstr(j, "hint", d->hint);
+	if (d->fix.set) {
+		json_key(j, "fix");
+		json_open(j, '{');
+		json_key(j, "span");
+		cmd_json_span(j, source, d->fix.span);
+		json_kstr(j, "text", d->fix.text);
+		json_kbool(j, "widening", d->fix.widening);
+		json_close(j, '}');
+	}
+	json_close(j, '}');
+}
+
+void cmd_json_diags(Json *j, const DiagList *l, Str source)
+{
+	json_key(j, "diagnostics");
+	json_open(j, '[');
+	for (uint32_t i = 0; i < l->v.n; i++)
+		json_diag(j, &l->v.p[i], source);
+	json_close(j, ']');
 }

@@ -44,6 +44,13 @@ bool cmd_read_program(Arena *a, const CmdArgs *args, const char *text, Str *ret_
 /* Diagnostics as text on `to`, or nothing. */
 void cmd_print_diags(Arena *a, const DiagList *l, Str name, Str source, int to);
 
+struct Json;
+
+/* {"from":..,"to":..,"line":..,"col":..} of doc/diagnostic.schema.json. */
+void cmd_json_span(struct Json *j, Str source, Span span);
+/* "diagnostics": [...] */
+void cmd_json_diags(struct Json *j, const DiagList *l, Str source);
+
 /* All of s to a file descriptor; false if that failed. */
 bool cmd_write(int fd, Str s);
 

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sonde doc: the language on one page, and a page per built-in, layer, bound and
+ * word, all from the tables that checker, VM and gate use themselves.
+ */
+#include "cmd/cmd.h"
+
+#include "deal/manifest.h"
+#include "lib/lib.h"
+#include "vm/builtins.h"
+#include "wire/wire.h"
+
+extern const char doc_reference[]; /* doc/reference.md, embedded at build */
+
+typedef struct DocOptions {
+	CmdArgs args;
+} DocOptions;
+
+#define FUNC(id, name, sig, label, effect, doc) { name, sig, OWNER_NONE, LABEL_##label, EFFECT_##effect, doc },
+#define METHOD(owner, id, name, sig, label, effect, doc) \
+	{ name, sig, OWNER_##owner, LABEL_##label, EFFECT_##effect, doc },
+#define ATTR(owner, id, name, type, label, doc) { name, type, OWNER_##owner, LABEL_##label, EFFECT_NONE, doc },
+static const BuiltinRow rows[] = {
+#include "vm/builtins.def"
+};
+#undef FUNC
+#undef METHOD
+#undef ATTR
+
+#define OWNER_ROW_(id, name) [OWNER_##id] = (name),
+static const char *const owners[] = { BUILTIN_OWNERS(OWNER_ROW_) };
+
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+static bool is_call(const BuiltinRow *r)
+{
+	return r->sig[0] == '(';
+}
+
+static void row_text(const BuiltinRow *r, Sb *out)
+{
+	static const char *const labels[] = { "clean", "measured", "content", "as its probe's" };
+	static const char *const effects[] = { "", "; sends", "; lets time pass", "; read from this host before the start" };
+
+	if (r->owner != OWNER_NONE)
+		sb_printf(out, "%s.", owners[r->owner]);
+	sb_printf(out, is_call(r) ? "%s%s\n" : "%s: %s\n", r->name, r->sig);
+	sb_printf(out, "    %s.\n    [%s%s]\n", r->doc, labels[r->label], effects[r->effect]);
+}
+
+/* "ping", "Packet.rtt", "str" (all of a type) */
+static bool doc_rows(Str topic, Sb *out)
+{
+	const char *dot = memchr(topic.p, '.', topic.n);
+	Str owner = { topic.p, dot ? (size_t)(dot - topic.p) : 0 };
+	Str name = dot ? (Str){ dot + 1, topic.n - owner.n - 1 } : topic;
+	bool found = false;
+
+	for (unsigned i = 0; i < ROWS; i++) {
+		bool by_name = str_is(name, rows[i].name) && (!dot || str_is(owner, owners[rows[i].owner]));
+		bool by_owner = !dot && rows[i].owner != OWNER_NONE && str_is(topic, owners[rows[i].owner]);
+
+		if (by_name || by_owner) {
+			row_text(&rows[i], out);
+			found = true;
+		}
+	}
+	return found;
+}
+
+/* A verb: the lines of its def in lib, with the docstring. */
+static bool doc_verb(Str topic, Sb *out)
+{
+	for (unsigned i = 0; i < lib_count; i++) {
+		Str text = lib_files[i].text;
+		Sb head = sb(out->a);
+
+		sb_printf(&head, "\ndef %.*s(", STR_ARG(topic));
+		Str want = sb_done(&head);
+		const char *at = memmem(text.p, text.n, want.p, want.n);
+
+		if (!at)
+			continue;
+		const char *end = text.p + text.n, *quote = memmem(at, (size_t)(end - at), "\"\"\"", 3);
+		const char *stop = quote ? memmem(quote + 3, (size_t)(end - quote - 3), "\"\"\"", 3) : NULL;
+		const char *last = stop ? stop : memchr(at + 1, '\n', (size_t)(end - at - 1));
+
+		sb_str(out, (Str){ at + 1, (size_t)((last ? last : end) - at - 1) });
+		sb_char(out, '\n');
+		return true;
+	}
+	return false;
+}
+
+static bool doc_layer(Str topic, Sb *out)
+{
+	const WireProto *p = wire_proto_by_name(topic);
+
+	if (!p)
+		return false;
+	wire_doc(p->id, out);
+	return true;
+}
+
+static void doc_policy(Sb *out)
+{
+	sb_cstr(out, "budget(...)\n");
+#define ROW_(id, name, dflt, ceiling, unit, text)                                                                    \
+	sb_printf(out, "    %-14s %s (%s)%s\n", name, text, unit, (dflt) ? "; default " #dflt : "");
+	BOUNDS(ROW_)
+#undef ROW_
+	sb_cstr(out, "reach(peer, tcp=[80, (8000, 8100)], udp=[53], icmp=True, ...), deny(...)\n"
+		     "    what a program may send to whom; the words that a peer alone does not give:\n");
+#define ROW_(id, name, text) sb_printf(out, "    %-14s %s\n", name, text);
+	REACH_WORDS(ROW_)
+#undef ROW_
+	sb_cstr(out, "    vlan=[10]      tagged frames\n    other=[89]     other IP protocols\n"
+		     "zone(\"acme.corp\") or zone(all)    names that may be looked up\n"
+		     "resolver(\"10.0.0.53\")            who is asked\n"
+		     "spoof(addr, rate=, max=)          sources that are not ours\n"
+		     "capture(\"filter\") or capture(all) traffic that is not ours\n"
+		     "allow_self(...)                   this host itself\n"
+		     "Files: /etc/sonde/policy.sonde (root's), --policy FILE, SONDE_POLICY: all hold at once.\n");
+}
+
+static void doc_topics(Sb *out)
+{
+	sb_cstr(out, "topics: reference, policy, topics\nverbs and functions:");
+	for (unsigned i = 0; i < lib_count; i++) {
+		Str t = lib_files[i].text;
+
+		for (const char *p = t.p; p && (p = memmem(p, t.n - (size_t)(p - t.p), "\ndef ", 5)); p++)
+			if (p[5] != '_')
+				sb_printf(out, " %.*s", (int)strcspn(p + 5, "("), p + 5);
+	}
+	for (unsigned i = 0; i < ROWS; i++)
+		if (rows[i].owner == OWNER_NONE)
+			sb_printf(out, " %s", rows[i].name);
+	sb_cstr(out, "\ntypes:");
+	for (unsigned i = OWNER_NONE + 1; i < OWNER_INT_TYPE; i++)
+		sb_printf(out, " %s", owners[i]);
+	sb_cstr(out, "\nlayers:");
+	for (unsigned i = 0; i < WIRE_N; i++)
+		sb_printf(out, " %s", wire_proto((WireId)i)->name);
+	sb_char(out, '\n');
+}
+
+static int run_doc(const Command *c, const void *options)
+{
+	const DocOptions *o = options;
+	Arena a = cmd_arena(4 << 20);
+	Sb out = sb(&a);
+	Str topic = o->args.n ? str_c(o->args.v[0]) : STR("reference");
+
+	(void)c;
+	if (str_is(topic, "reference"))
+		sb_cstr(&out, doc_reference);
+	else if (str_is(topic, "policy"))
+		doc_policy(&out);
+	else if (str_is(topic, "topics"))
+		doc_topics(&out);
+	else if (!doc_verb(topic, &out) & !doc_rows(topic, &out) & !doc_layer(topic, &out))
+		return cmd_fail(SONDE_EXIT_USAGE, "%s: no such topic; see: sonde doc topics", o->args.v[0]);
+	return cmd_write(1, sb_done(&out)) ? SONDE_EXIT_OK : SONDE_EXIT_ENVIRONMENT;
+}
+
+/* Plain text inside mdoc's literal display. */
+static void man_literal(Str s, Sb *out)
+{
+	sb_cstr(out, ".Bd -literal\n");
+	for (size_t i = 0; i < s.n; i++) {
+		if ((i == 0 || s.p[i - 1] == '\n') && (s.p[i] == '.' || s.p[i] == '\''))
+			sb_cstr(out, "\\&");
+		if (s.p[i] == '\\')
+			sb_cstr(out, "\\e");
+		else
+			sb_char(out, s.p[i]);
+	}
+	sb_cstr(out, "\n.Ed\n");
+}
+
+void cmd_doc_man(Sb *out)
+{
+	Sb text = sb(out->a);
+
+	sb_cstr(out, ".Dd $Mdocdate$\n.Dt SONDE 7\n.Os\n.Sh NAME\n.Nm sonde\n.Nd the packet language\n.Sh DESCRIPTION\n");
+	man_literal(str_c(doc_reference), out);
+	sb_cstr(out, ".Sh POLICY\n");
+	doc_policy(&text);
+	man_literal(sb_done(&text), out);
+	sb_cstr(out, ".Sh BUILT-INS\n");
+	text = sb(out->a);
+	for (unsigned i = 0; i < ROWS; i++)
+		row_text(&rows[i], &text);
+	man_literal(sb_done(&text), out);
+	sb_cstr(out, ".Sh SEE ALSO\n.Xr sonde 1\n");
+}
+
+const Command cmd_doc = {
+	.name = "doc",
+	.args = "[TOPIC]",
+	.summary = "the language on one page, or a page on one thing",
+	.doc = "Topics are verbs (ping), functions (sr1), types and their parts (Packet, Packet.rtt), layers (TCP), `policy`, and `topics` for the list.",
+	.max_args = 1,
+	.size = sizeof(DocOptions),
+	.run = run_doc,
+};

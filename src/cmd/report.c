@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/report.h"
+
+#include "base/escape.h"
+#include "base/exits.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/units.h"
+#include "cmd/cmd.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+void report_init(Report *r, Arena *a, const ReportOptions *opt)
+{
+	*r = (Report){ .a = a, .opt = *opt, .diags = { .a = a } };
+}
+
+static Str keep(Report *r, Bytes b)
+{
+	return (Str){ arena_copy(r->a, b.p, b.n), b.n };
+}
+
+static void clear_progress(Report *r)
+{
+	if (r->progress)
+		cmd_write(STDERR_FILENO, STR("\r\x1b[K"));
+	r->progress = false;
+}
+
+/* One piece of program output to the terminal, now. */
+static void show_text(Report *r, Str text)
+{
+	size_t mark = arena_mark(r->a);
+	Sb out = sb(r->a);
+
+	clear_progress(r);
+	for (size_t i = 0; i < text.n;) {
+		const char *nl = memchr(text.p + i, '\n', text.n - i);
+		size_t end = nl ? (size_t)(nl - text.p) : text.n;
+
+		if (!r->in_line && !r->opt.quiet)
+			sb_cstr(&out, "| ");
+		escape_source(&out, (Str){ text.p + i, end - i });
+		r->in_line = !nl;
+		if (nl)
+			sb_char(&out, '\n');
+		i = nl ? end + 1 : end;
+	}
+	cmd_write(STDOUT_FILENO, sb_done(&out));
+	arena_reset(r->a, mark);
+}
+
+/* Neighbours of one kind are one piece of the JSON output. */
+static void end_piece(Report *r)
+{
+	if (r->piece.n)
+		vec_push(r->a, &r->output, (ReportItem){ .a = sb_done(&r->piece), .n = r->piece_peer });
+	r->piece = sb(r->a);
+}
+
+static void take_text(Report *r, const Msg *m)
+{
+	Bytes text = m->text.text;
+	size_t room = r->opt.max_output > r->written ? r->opt.max_output - r->written : 0;
+
+	if (text.n > room) {
+		r->cut += text.n - room;
+		text = bytes_slice(text, 0, room);
+	}
+	if (!text.n)
+		return;
+	r->written += text.n;
+	if (!r->opt.json) {
+		show_text(r, bytes_str(text));
+		return;
+	}
+	if (r->piece.n && r->piece_peer != (m->text.peer != 0))
+		end_piece(r);
+	r->piece.a = r->a;
+	r->piece_peer = m->text.peer != 0;
+	sb_str(&r->piece, bytes_str(text));
+}
+
+static void take_diag(Report *r, const Msg *m)
+{
+	Str code = keep(r, m->diag.code);
+	Diag *d = vec_push(r->a, &r->diags.v, (Diag){ .code = code.p });
+
+	d->sev = code.n && code.p[0] == 'W' ? SEV_WARNING : SEV_ERROR;
+	d->span = (Span){ m->diag.from, m->diag.to };
+	d->message = keep(r, m->diag.message);
+	d->hint = keep(r, m->diag.hint);
+	if (m->diag.fix)
+		d->fix = (Fix){ .span = { m->diag.fix_from, m->diag.fix_to },
+				.text = keep(r, m->diag.fix_text),
+				.set = true,
+				.widening = m->diag.widening };
+	r->diags.errors += d->sev == SEV_ERROR;
+}
+
+/* JSON of the engine is foreign too: it goes into ours only if it is one object. */
+static Str json_object(Report *r, Bytes b)
+{
+	int depth = 0;
+	bool in_text = false;
+
+	for (size_t i = 0; i < b.n; i++) {
+		uint8_t c = b.p[i];
+
+		if (c < 0x20)
+			return STR("{}");
+		if (in_text && c == '\\')
+			i++;
+		else if (c == '"')
+			in_text = !in_text;
+		else if (!in_text && (c == '{' || c == '['))
+			depth++;
+		else if (!in_text && (c == '}' || c == ']') && --depth == 0 && i + 1 < b.n)
+			return STR("{}");
+	}
+	return b.n >= 2 && b.p[0] == '{' && depth == 0 && !in_text ? keep(r, b) : STR("{}");
+}
+
+void report_error(Report *r, int exit, const char *code, Str message)
+{
+	if (!r->error.n)
+		r->error = (ReportItem){ .a = str_c(code), .b = message, .n = 1 };
+	if (!r->exit)
+		r->exit = exit;
+}
+
+void report_engine(Report *r, const Msg *m)
+{
+	switch (m->type) {
+	case MSG_TEXT:
+		take_text(r, m);
+		break;
+	case MSG_DIAG:
+		take_diag(r, m);
+		break;
+	case MSG_RESULT:
+		vec_push(r->a, &r->results,
+			 (ReportItem){ .a = keep(r, m->result.type), .b = json_object(r, m->result.json), .n = m->result.line });
+		break;
+	case MSG_WARN:
+		vec_push(r->a, &r->warnings,
+			 (ReportItem){ keep(r, m->warn.code), keep(r, m->warn.evidence), keep(r, m->warn.meaning),
+				       keep(r, m->warn.next), m->warn.count });
+		break;
+	case MSG_STAT:
+		vec_push(r->a, &r->stats,
+			 (ReportItem){ .a = keep(r, m->stat.group), .b = json_object(r, m->stat.json) });
+		break;
+	case MSG_FAIL:
+		r->error_span = (Span){ m->fail.from, m->fail.to };
+		report_error(r, m->fail.exit, (const char *)keep(r, m->fail.code).p, keep(r, m->fail.message));
+		break;
+	case MSG_DONE:
+		r->done = true;
+		if (!r->exit)
+			r->exit = m->done.exit;
+		break;
+	default:
+		break;
+	}
+}
+
+void report_gate(Report *r, const Msg *m)
+{
+	if (m->type == MSG_NOTE) {
+		vec_push(r->a, &r->notes, keep(r, m->note.text));
+	} else if (m->type == MSG_GATE_STAT) {
+		r->gate_stat = *m;
+	} else if (m->type == MSG_GATE_END && m->gate_end.exit) {
+		report_error(r, m->gate_end.exit,
+			     m->gate_end.exit == SONDE_EXIT_POLICY ? "E-POLICY"
+			     : m->gate_end.exit == SONDE_EXIT_BUDGET ? "E-BUDGET"
+			     : m->gate_end.exit == SONDE_EXIT_INTERRUPTED ? "E-INTERRUPTED"
+									  : "E-ENVIRONMENT",
+			     keep(r, m->gate_end.message));
+	}
+}
+
+void report_progress(Report *r, int64_t elapsed_ns)
+{
+	static const char wheel[] = "|/-\\";
+	char text[64];
+
+	if (!r->opt.terminal || r->opt.json || r->in_line || elapsed_ns < 2 * NS_PER_S)
+		return;
+	int n = snprintf(text, sizeof text, "\r\x1b[K%c %.0f s ", wheel[elapsed_ns / (NS_PER_S / 4) % 4],
+			 (double)elapsed_ns / 1e9);
+
+	cmd_write(STDERR_FILENO, (Str){ text, (size_t)n });
+	r->progress = true;
+}
+
+/* ---- text ---- */
+
+/* {"a":1,"b":"x"} as `a 1  b x`: our statistics are flat. */
+static void flat_json(Sb *out, Str j)
+{
+	bool in_text = false;
+
+	for (size_t i = 1; i + 1 < j.n; i++) {
+		char c = j.p[i];
+
+		if (c == '"')
+			in_text = !in_text;
+		else if (c == '\\' && i + 2 < j.n)
+			sb_char(out, j.p[++i]);
+		else if (!in_text && c == ':')
+			sb_char(out, ' ');
+		else if (!in_text && c == ',')
+			sb_cstr(out, "  ");
+		else
+			sb_char(out, c);
+	}
+}
+
+static void text_warnings(Report *r, Sb *out)
+{
+	if (r->warnings.n)
+		sb_cstr(out, "warnings:\n");
+	for (uint32_t i = 0; i < r->warnings.n; i++) {
+		const ReportItem *w = &r->warnings.p[i];
+
+		sb_cstr(out, "  ");
+		escape_line(out, w->a);
+		sb_printf(out, " x%u: ", w->n);
+		escape_line(out, w->b);
+		sb_cstr(out, "\n    means: ");
+		escape_line(out, w->c);
+		if (w->d.n) {
+			sb_cstr(out, "\n    next: ");
+			escape_line(out, w->d);
+		}
+		sb_char(out, '\n');
+	}
+}
+
+static void text_gate(Report *r, Sb *out)
+{
+	if (r->gate_stat.type != MSG_GATE_STAT)
+		return;
+	__typeof__(&r->gate_stat.gate_stat) g = &r->gate_stat.gate_stat;
+
+	sb_printf(out, "  gate: sent %llu packets, %llu bytes, %llu SYN; refused %llu; held %llu; ARP/ND %llu\n",
+		  (unsigned long long)g->packets, (unsigned long long)g->bytes, (unsigned long long)g->syn,
+		  (unsigned long long)g->refused, (unsigned long long)g->held, (unsigned long long)g->neighbour_probes);
+	sb_printf(out, "  stamps: sent by %s, received by %s; capture dropped %llu, backlog dropped %llu\n",
+		  stamp_text((StampSource)g->tx_source), stamp_text((StampSource)g->rx_source),
+		  (unsigned long long)g->capture_drops, (unsigned long long)g->backlog_drops);
+}
+
+static void text_stats(Report *r, Sb *out)
+{
+	if (!r->stats.n && !r->notes.n && r->gate_stat.type != MSG_GATE_STAT)
+		return;
+	sb_cstr(out, "stats:\n");
+	for (uint32_t i = 0; i < r->stats.n; i++) {
+		Sb flat = sb(r->a);
+
+		sb_cstr(out, "  ");
+		escape_line(out, r->stats.p[i].a);
+		sb_cstr(out, ": ");
+		flat_json(&flat, r->stats.p[i].b);
+		escape_line(out, sb_done(&flat));
+		sb_char(out, '\n');
+	}
+	text_gate(r, out);
+	for (uint32_t i = 0; i < r->notes.n; i++) {
+		sb_cstr(out, "  ");
+		escape_line(out, r->notes.p[i]);
+		sb_char(out, '\n');
+	}
+	sb_printf(out, "  seed %llu\n", (unsigned long long)r->opt.seed);
+}
+
+static void text_error(Report *r, Sb *out)
+{
+	if (!r->error.n)
+		return;
+	if (r->error_span.to > 0 && r->error_span.to <= r->opt.source.n) {
+		Diag d = { .code = r->error.a.p, .span = r->error_span, .message = r->error.b };
+
+		diag_render(&d, r->opt.name, r->opt.source, out);
+		return;
+	}
+	sb_cstr(out, "sonde: ");
+	escape_line(out, r->error.a);
+	sb_cstr(out, ": ");
+	escape_line(out, r->error.b);
+	sb_char(out, '\n');
+}
+
+static void end_text(Report *r)
+{
+	Sb out = sb(r->a);
+
+	clear_progress(r);
+	if (r->in_line)
+		sb_char(&out, '\n');
+	if (r->cut)
+		sb_printf(&out, "(%zu bytes of output more: raise --max-output)\n", r->cut);
+	if (!r->opt.quiet) {
+		text_warnings(r, &out);
+		text_stats(r, &out);
+	}
+	cmd_write(STDOUT_FILENO, sb_done(&out));
+	out = sb(r->a);
+	for (uint32_t i = 0; i < r->diags.v.n; i++)
+		diag_render(&r->diags.v.p[i], r->opt.name, r->opt.source, &out);
+	text_error(r, &out);
+	cmd_write(STDERR_FILENO, sb_done(&out));
+}
+
+/* ---- JSON ---- */
+
+static void json_raw(Json *j, Str s)
+{
+	if (j->comma)
+		sb_char(j->out, ',');
+	sb_str(j->out, s);
+	j->comma = true;
+}
+
+static void json_gate(Report *r, Json *j)
+{
+	json_key(j, "gate");
+	if (r->gate_stat.type != MSG_GATE_STAT) {
+		json_null(j);
+		return;
+	}
+	__typeof__(&r->gate_stat.gate_stat) g = &r->gate_stat.gate_stat;
+	const struct {
+		const char *key;
+		uint64_t v;
+	} rows[] = {
+		{ "packets", g->packets },   { "bytes", g->bytes },
+		{ "syn", g->syn },	     { "refused", g->refused },
+		{ "held", g->held },	     { "capture_drops", g->capture_drops },
+		{ "backlog_drops", g->backlog_drops }, { "neighbour_probes", g->neighbour_probes },
+	};
+
+	json_open(j, '{');
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		json_key(j, rows[i].key);
+		json_uint(j, rows[i].v);
+	}
+	json_kstr(j, "tx_stamps", str_c(stamp_text((StampSource)g->tx_source)));
+	json_kstr(j, "rx_stamps", str_c(stamp_text((StampSource)g->rx_source)));
+	json_close(j, '}');
+}
+
+static void json_output(Report *r, Json *j)
+{
+	json_key(j, "output");
+	json_open(j, '[');
+	for (uint32_t i = 0; i < r->output.n; i++) {
+		json_open(j, '{');
+		json_kstr(j, "text", r->output.p[i].a);
+		json_kbool(j, "peer", r->output.p[i].n != 0);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	if (r->cut)
+		json_kint(j, "output_cut", (int64_t)r->cut);
+	json_key(j, "results");
+	json_open(j, '[');
+	for (uint32_t i = 0; i < r->results.n; i++) {
+		json_open(j, '{');
+		json_kstr(j, "type", r->results.p[i].a);
+		json_kint(j, "line", r->results.p[i].n);
+		json_key(j, "fields");
+		json_raw(j, r->results.p[i].b);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void json_warnings(Report *r, Json *j)
+{
+	json_key(j, "warnings");
+	json_open(j, '[');
+	for (uint32_t i = 0; i < r->warnings.n; i++) {
+		const ReportItem *w = &r->warnings.p[i];
+
+		json_open(j, '{');
+		json_kstr(j, "code", w->a);
+		json_kint(j, "count", w->n);
+		json_kstr(j, "evidence", w->b);
+		json_kstr(j, "meaning", w->c);
+		json_kstr(j, "next", w->d);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void json_stats(Report *r, Json *j)
+{
+	json_key(j, "stats");
+	json_open(j, '{');
+	json_key(j, "seed");
+	json_uint(j, r->opt.seed);
+	json_key(j, "groups");
+	json_open(j, '[');
+	for (uint32_t i = 0; i < r->stats.n; i++) {
+		json_open(j, '{');
+		json_kstr(j, "group", r->stats.p[i].a);
+		json_key(j, "values");
+		json_raw(j, r->stats.p[i].b);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_gate(r, j);
+	json_close(j, '}');
+}
+
+static void json_error(Report *r, Json *j)
+{
+	if (!r->error.n)
+		return;
+	json_key(j, "error");
+	json_open(j, '{');
+	json_kstr(j, "code", r->error.a);
+	json_kstr(j, "message", r->error.b);
+	json_key(j, "span");
+	if (r->error_span.to)
+		cmd_json_span(j, r->opt.source, r->error_span);
+	else
+		json_null(j);
+	json_close(j, '}');
+}
+
+static void end_json(Report *r)
+{
+	Sb out = sb(r->a);
+	Json j = json(&out);
+
+	end_piece(r);
+	json_open(&j, '{');
+	json_output(r, &j);
+	json_warnings(r, &j);
+	json_stats(r, &j);
+	json_key(&j, "manifest");
+	if (r->manifest_json.n)
+		json_raw(&j, r->manifest_json);
+	else
+		json_null(&j);
+	json_key(&j, "notes");
+	json_open(&j, '[');
+	for (uint32_t i = 0; i < r->notes.n; i++)
+		json_str(&j, r->notes.p[i]);
+	json_close(&j, ']');
+	cmd_json_diags(&j, &r->diags, r->opt.source);
+	json_error(r, &j);
+	json_kint(&j, "exit", r->exit);
+	json_close(&j, '}');
+	sb_char(&out, '\n');
+	cmd_write(STDOUT_FILENO, sb_done(&out));
+}
+
+int report_end(Report *r)
+{
+	if (r->diags.errors && !r->exit)
+		r->exit = SONDE_EXIT_CHECK;
+	if (r->opt.json)
+		end_json(r);
+	else
+		end_text(r);
+	return r->exit;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a run says, as text or as JSON: one writer for both.
+ *
+ * Messages of the engine are foreign text (deal/msg.h 'O'), those of the gate
+ * are our own ('P'); both are decoded strictly before they come here, and all
+ * that is printed passes the escaper.  Text appears as it comes, each line of
+ * the program behind "| "; JSON is one object at the end.
+ */
+#ifndef SONDE_CMD_REPORT_H
+#define SONDE_CMD_REPORT_H
+
+#include "base/diag.h"
+#include "deal/msg.h"
+
+typedef struct ReportOptions {
+	bool json;
+	bool quiet;      /* only program output, without prefix */
+	bool terminal;   /* standard error is one: show progress */
+	size_t max_output;
+	Str name;        /* of the program, for messages */
+	Str source;
+	uint64_t seed;
+} ReportOptions;
+
+typedef struct ReportItem {
+	Str a, b, c, d;
+	uint32_t n;
+} ReportItem;
+
+typedef struct Report {
+	Arena *a;
+	ReportOptions opt;
+	VEC(ReportItem) output;   /* a: text, n: peer */
+	Sb piece;                 /* of output, not yet ended: JSON only */
+	bool piece_peer;
+	VEC(ReportItem) results;  /* a: type, b: fields as JSON, n: line */
+	VEC(ReportItem) warnings; /* a: code, b: evidence, c: meaning, d: next, n: count */
+	VEC(ReportItem) stats;    /* a: group, b: values as JSON */
+	VEC(Str) notes;
+	DiagList diags;
+	Str manifest_json; /* empty: none */
+	ReportItem error;  /* a: code, b: message; n: 1 if there is one */
+	Span error_span;
+	Msg gate_stat;     /* type NONE: there was no gate */
+	size_t written;    /* bytes of output shown or kept */
+	size_t cut;        /* bytes of output beyond max_output */
+	bool in_line;      /* the last output did not end its line */
+	bool progress;     /* a progress line stands on the terminal */
+	bool done;         /* the engine said DONE */
+	int exit;
+} Report;
+
+void report_init(Report *r, Arena *a, const ReportOptions *opt);
+
+/* One message of the engine or of the gate; others are ignored. */
+void report_engine(Report *r, const Msg *m);
+void report_gate(Report *r, const Msg *m);
+
+/* Why the run ended, where no message said so. */
+void report_error(Report *r, int exit, const char *code, Str message);
+
+/* Shows what is running, for whoever waits longer than two seconds. */
+void report_progress(Report *r, int64_t elapsed_ns);
+
+/* Prints warnings and statistics, or the JSON object; returns the exit code. */
+int report_end(Report *r);
+
+#endif
