@@ -31,7 +31,7 @@ ARROWS = {
 }
 # single headers that a folder may include beyond its arrows
 EXTRA = {
-    "lang": {"vm/ops.def", "vm/program.h", "vm/builtins.def", "probe/filter.h"},
+    "lang": {"vm/ops.def", "vm/program.h", "vm/builtins.def", "vm/builtins.h", "probe/filter.h"},
 }
 PURE = ["base", "wire", "deal", "probe", "vm", "lang"]
 
