@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lang/sig.h"
 
+#include "base/vec.h"
+
 #include <stdlib.h>
 
 /* ---- rows ---- */
