@@ -17,8 +17,8 @@
 #ifndef SONDE_GATE_RUN_H
 #define SONDE_GATE_RUN_H
 
-#include "deal/manifest.h"
 #include "deal/msg.h"
+#include "gate/policy.h"
 
 typedef enum RunMode {
 	RUN_GATE,  /* engine behind opener, netd, loader and gate */
@@ -26,7 +26,8 @@ typedef enum RunMode {
 	RUN_ALONE, /* the engine alone: `check` */
 } RunMode;
 
-typedef VEC(Decls) PolicyList;
+/* The system's or the built-in one first; their texts stay, for messages. */
+typedef VEC(Policy) PolicyList;
 
 /* What runs in the engine's process, when the sandbox is closed: talks by
  * port/gate over gate_fd (-1 in RUN_ALONE), writes 'O' messages to out_fd, one or
