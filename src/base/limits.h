@@ -9,6 +9,7 @@
 /* ---- text in ---- */
 #define LIMIT_SOURCE (64u * 1024)	/* bytes of a program or a policy file */
 #define LIMIT_NESTING 64		/* brackets, blocks, operators in one another */
+#define LIMIT_TREE 256			/* height of a syntax tree: long chains of operators and elifs */
 #define LIMIT_DIAGS 100			/* diagnostics kept of one text */
 #define LIMIT_DIAG_TEXT 512		/* bytes of one message */
 #define LIMIT_NAME 64			/* bytes of an identifier */

@@ -120,7 +120,11 @@ typedef struct Param {
 	Node *dflt; /* or NULL */
 	Var *var;   /* set by scope */
 	Span span;  /* of the name */
-	bool star;  /* *values: signatures of built-ins only */
+	/* Signatures of built-ins only: */
+	uint8_t stars;  /* *values: 1, **values: 2 */
+	bool pos_only;  /* name/ */
+	bool kw_only;   /* behind *values or a bare * */
+	bool left_out;  /* `= ...`: may be left out, without a default that the language can say */
 } Param;
 
 /* One `for` or `if` of a comprehension. */
@@ -146,7 +150,6 @@ typedef enum RefKind {
 	REF_PROTO,   /* .index: WireId */
 	REF_OPTION,  /* .option: constructor of an option, MSS(1460) */
 	REF_DECL,    /* .index: DeclWord: budget, reach, ... */
-	REF_NAMED,   /* .index: a constant of the language that is only a name: `all` in zone(all) has none */
 } RefKind;
 
 struct WireOption;
@@ -158,6 +161,7 @@ struct Node {
 	bool paren;   /* stood in brackets of its own */
 	uint32_t id;  /* 1 .. Ast.n_nodes - 1 */
 	Span span;
+	uint32_t height; /* of the tree below: at most LIMIT_TREE, so that passes may recurse */
 	union {
 		struct {
 			int64_t i;
@@ -301,6 +305,9 @@ const char *un_op_text(UnOp op);
 /* Calls f for each direct child, in source order (a body's statements too). */
 typedef void AstVisit(Node *child, void *ctx);
 void ast_each(Node *n, AstVisit *f, void *ctx);
+
+/* A copy of n node pointers. */
+Nodes ast_nodes(Ast *ast, Node *const *p, uint32_t n);
 
 /* The tree as an S-expression, without spans: equal texts mean equal trees. */
 void ast_dump(const Node *n, Sb *out);

@@ -82,11 +82,11 @@ typedef struct Tok {
 		const Sym *sym;   /* NAME and keywords */
 		int64_t i;        /* INT; DURATION in ns.  -2^63 stands for 2^63: only a unary minus may take it */
 		double f;         /* FLOAT */
-		Str s;            /* STR, BYTES: the value; FSTRING: the raw text between the quotes */
+		Str s;            /* STR, BYTES: the value */
+		Span inner;       /* FSTRING: what stands between the quotes */
 	};
 	const UnitRow *unit;  /* INT, DURATION: the suffix, or NULL */
 	bool raw;             /* FSTRING: rf"..." */
-	bool triple;          /* FSTRING: """ */
 } Tok;
 
 typedef struct Comment {
@@ -107,7 +107,19 @@ void lex(Arena *a, Syms *syms, Str text, DiagList *d, Toks *ret);
 /* The tokens of text[span) as inside brackets: an expression in an f-string. */
 void lex_part(Arena *a, Syms *syms, Str text, Span span, DiagList *d, Toks *ret);
 
-/* One piece of an f-string's literal text with its escapes resolved; {{ and }} are one brace. */
-Str lex_unescape(Arena *a, Str text, Span span, bool raw, DiagList *d);
+/* What a string's prefix says. */
+enum { STR_RAW = 1, STR_BYTES = 2, STR_FORMAT = 4 };
+
+/* The value of the literal text in `span`: escapes resolved unless STR_RAW, line
+ * ends as \n; with STR_FORMAT {{ and }} are one brace. */
+Str lex_unescape(Arena *a, Str text, Span span, unsigned flags, DiagList *d);
+
+/* From behind the opening quote of an f-string: the place of its closing quote,
+ * or of the line's or text's end where there is none. */
+size_t fstr_end(Str text, size_t at, size_t end, char quote, bool triple, bool raw);
+
+/* From the first byte of an f-string's {expression: the place of the `!`, `:`, `=`
+ * or `}` that ends it, or `end`. */
+size_t fstr_expr_end(Str text, size_t at, size_t end);
 
 #endif
