@@ -52,7 +52,7 @@ typedef enum EmitKind { EMIT_IP4 = 4, EMIT_IP6 = 6, EMIT_ETHER = 1 } EmitKind;
 typedef enum EmitPurpose { PURPOSE_PROBE, PURPOSE_CONN, PURPOSE_CLEANUP } EmitPurpose;
 
 /* Checksum state of a received frame: the kernel leaves those of local peers uncomputed. */
-typedef enum CsumState { CSUM_UNKNOWN, CSUM_GOOD, CSUM_NOT_COMPUTED } CsumState;
+typedef enum RxCsum { RX_CSUM_UNKNOWN, RX_CSUM_GOOD, RX_CSUM_NOT_COMPUTED } RxCsum;
 
 /* Bits of FRAME.flags */
 enum { FRAME_OURS_LOOPED = 1, FRAME_THIRD_PARTY = 2, FRAME_VLAN_REBUILT = 4 };
