@@ -70,6 +70,9 @@ typedef struct PortRange {
 	uint16_t lo, hi; /* inclusive */
 } PortRange;
 
+/* Sorted by lo, then hi.  Ranges of several ports lie apart and do not touch; a
+ * port that was named by itself stays a row of its own, also where a range covers
+ * it, because some ports open only to those who name them (guardrails.md 3). */
 typedef VEC(PortRange) PortSet;
 
 /* A name, or the addresses lo..hi (one family). */
@@ -92,7 +95,9 @@ typedef struct Reach {
 	Span span;
 } Reach;
 
-/* Something that the checker saw the program send. */
+/* Something that the checker saw the program send.  A peer without name and
+ * addresses is one that no constant tells: only reach() rows open addresses then,
+ * and the emission says which ports the program names. */
 typedef struct Emission {
 	Target peer;
 	uint8_t proto;    /* IPPROTO_*; 0: ARP or neighbour solicitation */
@@ -193,13 +198,16 @@ typedef struct Manifest {
 } Manifest;
 
 const char *bound_name(Bound b);
+/* In the unit of Budget.v: TIME in ns. */
 int64_t bound_default(Bound b);
 int64_t bound_ceiling(Bound b);
 const char *bound_unit(Bound b);
 const char *word_name(ReachWord w);
 
 bool ports_have(const PortSet *s, uint16_t port);
-/* Adds [lo, hi]; keeps the set sorted and its ranges apart. */
+/* Whether the port stands there by itself: a range names none. */
+bool ports_name(const PortSet *s, uint16_t port);
+/* Adds [lo, hi]; keeps the set in the form that PortSet describes. */
 void ports_add(Arena *a, PortSet *s, uint16_t lo, uint16_t hi);
 /* "80, 8000-8100" */
 void ports_text(const PortSet *s, Sb *out);

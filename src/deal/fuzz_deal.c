@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Bytes of a hostile engine: messages of each direction, manifests, declarations.
+ * What decodes must encode to the same bytes.
+ */
+#include "base/limits.h"
+#include "deal/manifest_codec.h"
+#include "deal/msg.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static uint8_t memory[64 << 20], out[1 << 20];
+
+static void same(Bytes a, Bytes b)
+{
+	if (!bytes_eq(a, b))
+		abort();
+}
+
+static void messages(Bytes in, char from)
+{
+	Cursor c = cursor(in);
+	Msg m;
+
+	for (size_t at = 0; msg_get(&c, from, &m) == MSG_OK; at = c.off) {
+		Writer w = writer(out, sizeof out);
+
+		if (!msg_put(&w, &m)) {
+			if (c.off - at <= LIMIT_MSG)
+				abort();
+			continue;
+		}
+		same(wr_done(&w), bytes_slice(in, at, c.off));
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	Arena a;
+	Manifest m;
+	Decls d;
+	Writer w = writer(out, sizeof out);
+
+	for (const char *from = "EGOP"; *from; from++)
+		messages(BYTES(data, size), *from);
+	arena_init(&a, memory, sizeof memory, NULL);
+	if (!manifest_decode(BYTES(data, size), &a, &m)) {
+		if (!manifest_encode(&m, &w))
+			abort();
+		same(wr_done(&w), BYTES(data, size));
+	}
+	w = writer(out, sizeof out);
+	if (!decls_decode(BYTES(data, size), &a, &d)) {
+		if (!decls_encode(&d, &w))
+			abort();
+		same(wr_done(&w), BYTES(data, size));
+	}
+	return 0;
+}
