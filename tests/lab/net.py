@@ -12,6 +12,7 @@ Addresses are those of the test; nothing leaves the namespaces, since no
 interface of the host is ever moved into one."""
 import contextlib
 import ctypes
+import functools
 import ipaddress
 import os
 import shutil
@@ -75,7 +76,7 @@ class Iface:
     def __str__(self):
         return self.name
 
-    @property
+    @functools.cached_property
     def mac(self):
         return self.node.read(f"/sys/class/net/{self.name}/address").strip()
 
@@ -255,6 +256,7 @@ class Lab:
     def __init__(self, name="lab", ipv6=False):
         self.name, self.ipv6 = name, ipv6
         self.nodes, self._kept, self._n = {}, [], 0
+        self._segments = []  # lists of (Iface, addresses) that share a link
         self.dir = tempfile.mkdtemp(prefix=f"sonde-lab-{os.getpid()}-")
 
     def __enter__(self):
@@ -303,6 +305,8 @@ class Lab:
                 for one in addr.split():
                     end.addr(one)
             end.set("up")
+        if addr_a and addr_b:
+            self._segments.append([(ia, addr_a), (ib, addr_b)])
         return ia, ib
 
     def bridge(self, name="br"):
@@ -311,11 +315,15 @@ class Lab:
         node.ip("link", "add", "name", "br0", "type", "bridge", "forward_delay", "0",
                 "mcast_snooping", "0")
         node.ip("link", "set", "br0", "up")
+        node.segment = []
+        self._segments.append(node.segment)
         return node
 
     def join(self, bridge, node, addr=None, mac=None, mtu=None):
         ia, ib = self.link(node, bridge, addr, None, mac_a=mac, mtu=mtu)
         bridge.ip("link", "set", ib.name, "master", "br0")
+        if addr:
+            bridge.segment.append((ia, addr))
         return ia
 
     def cable(self, a, b, addr_a=None, addr_b=None, *faults, mtu=None, name=None,
@@ -328,6 +336,8 @@ class Lab:
         ia, ma = self.link(a, mid, addr_a, None, mtu=mtu, mac_a=mac_a)
         ib, mb = self.link(b, mid, addr_b, None, mtu=mtu, mac_a=mac_b)
         cable = Cable(mid, ma, mb, faults)
+        if addr_a and addr_b:
+            self._segments.append([(ia, addr_a), (ib, addr_b)])
         return ia, ib, self.keep(cable)
 
     def chain(self, *nodes, net="10.20", mtus=None):
@@ -345,6 +355,21 @@ class Lab:
                 elif j < i:
                     node.route(f"{net}.{j}.0/24", f"{net}.{i}.1")
         return ends
+
+    def warm(self, *cold):
+        """Fixed neighbour entries on all nodes but `cold` ones: no probe waits for a router's
+        ARP, so a delay that was planted is all the delay there is."""
+        script = {}
+        for segment in self._segments:
+            for mine, _ in segment:
+                for other, addrs in segment:
+                    if other is not mine and mine.node not in cold:
+                        script.setdefault(mine.node, []).extend(
+                            f"neigh replace {a.split('/')[0]} lladdr {other.mac} dev {mine.name}"
+                            for a in addrs.split())
+        for node, lines in script.items():
+            node.run("ip", "-batch", "-", stdin="\n".join(lines) + "\n")
+        return self
 
     def close(self):
         for thing in reversed(self._kept):

@@ -54,6 +54,23 @@ def udp_one_way(left, right, port):
     return {(k[0], len(k[1])): (b[k] - a[k]) / 1e9 for k in a if k in b}
 
 
+def round_trips(out, home, port):
+    """{(source port, payload length): seconds} from a datagram to `port` in capture `out` to
+    the first one from `port` with the same ports and payload in capture `home`."""
+    asked, done = {}, {}
+    for ns, data in out:
+        got = ip4(data)
+        if got and got[1] == 17 and struct.unpack_from("!H", got[4], 2)[0] == port:
+            asked.setdefault((struct.unpack_from("!H", got[4])[0], got[4][8:]), ns)
+    for ns, data in home:
+        got = ip4(data)
+        if got and got[1] == 17 and struct.unpack_from("!H", got[4])[0] == port:
+            key = struct.unpack_from("!H", got[4], 2)[0], got[4][8:]
+            if key in asked and ns >= asked[key]:
+                done.setdefault((key[0], len(key[1])), (ns - asked[key]) / 1e9)
+    return done
+
+
 def count(packets, key):
     """Counter of key(packet), None left out."""
     return collections.Counter(k for k in map(key, packets) if k is not None)
