@@ -492,8 +492,8 @@ typedef struct BadRow {
 	X(bidi_in_name, m->names.p[0] = STR("a\xe2\x80\xae"))                                       \
 	X(too_long_filter, m->filters.p[0].n = 5000)                                                \
 	X(question_without_route, m->local.p[1].kind = LOCAL_ROUTE)                                 \
-	X(too_many_names, for (int i = 0; i < 65; i++) vec_push(a, &m->names, STR("a")))            \
-	X(too_many_emissions, for (int i = 0; i < 4097; i++) vec_push(a, &m->emit, (Emission){ 0 }))
+	X(too_many_names, for (int i = 0; i < 65; i++) (void)vec_push(a, &m->names, STR("a")))            \
+	X(too_many_emissions, for (int i = 0; i < 4097; i++) (void)vec_push(a, &m->emit, (Emission){ 0 }))
 
 #define SPOIL_FN_(name, code)                           \
 	static void spoil_##name(Arena *a, Manifest *m) \

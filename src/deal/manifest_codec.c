@@ -129,7 +129,7 @@ static void x_text(Walk *k, Str *s, size_t most)
 static void x_str(Walk *k, Str *s, size_t most)
 {
 	x_text(k, s, most);
-	for (size_t i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n && !k->why; i++)
 		if (s->p[i] < 0x20 || s->p[i] > 0x7e)
 			bad(k, "text with other than printable ASCII characters");
 }
