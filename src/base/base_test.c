@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "base/rng.h"
+#include "base/sort.h"
 #include "base/units.h"
 
 #include <math.h>
@@ -335,6 +336,32 @@ static void json_is_well_formed(void **state)
 				"\"b\":true}");
 }
 
+static int by_int(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void sorting_in_place(void **state)
+{
+	int v[257];
+
+	(void)state;
+	for (int n = 0; n <= 257; n++) {
+		long sum = 0;
+
+		for (int i = 0; i < n; i++)
+			sum += v[i] = (int)(rng_draw(3, (uint64_t)n, (uint64_t)i) % 40);
+		sort_items(v, (size_t)n, sizeof *v, by_int);
+		for (int i = 0; i < n; i++) {
+			sum -= v[i];
+			assert_true(i == 0 || v[i - 1] <= v[i]);
+		}
+		assert_int_equal(sum, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -345,6 +372,7 @@ int main(void)
 		cmocka_unit_test(durations_have_four_digits),	  cmocka_unit_test(escapes),
 		cmocka_unit_test(diagnostics_point_at_their_place), cmocka_unit_test(names_get_their_nearest),
 		cmocka_unit_test(maps),				  cmocka_unit_test(json_is_well_formed),
+		cmocka_unit_test(sorting_in_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
