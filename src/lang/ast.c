@@ -335,13 +335,8 @@ static void say_attr(const Node *n, Sb *out)
 static void say_func(const Node *n, Sb *out)
 {
 	dump_sym(n->func.sym, out);
-	for (uint32_t i = 0; i < n->func.n; i++) {
-		const Param *p = &n->func.param[i];
-
-		dump_sym(p->name, out);
-		sb_printf(out, "%.*s%s%s%s", p->stars, "**", p->pos_only ? "/" : "", p->kw_only ? "k" : "",
-			  p->left_out ? "=" : "");
-	}
+	for (uint32_t i = 0; i < n->func.n; i++)
+		dump_sym(n->func.param[i].name, out);
 }
 
 static void say_assign(const Node *n, Sb *out)

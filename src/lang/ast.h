@@ -74,7 +74,7 @@ typedef struct Nodes {
 	X(RESULT, result, "result Name(field: type label, ...), lib only")
 
 #define NODE_PARTS(X)                                                                                      \
-	X(TYPE, type, "a type in an annotation or signature")                                              \
+	X(TYPE, type, "a type in an annotation")                                              \
 	X(MODULE, module, "a file")
 
 #define NODE_KINDS(X) NODE_EXPRS(X) NODE_STMTS(X) NODE_PARTS(X)
@@ -120,11 +120,6 @@ typedef struct Param {
 	Node *dflt; /* or NULL */
 	Var *var;   /* set by scope */
 	Span span;  /* of the name */
-	/* Signatures of built-ins only: */
-	uint8_t stars;  /* *values: 1, **values: 2 */
-	bool pos_only;  /* name/ */
-	bool kw_only;   /* behind *values or a bare * */
-	bool left_out;  /* `= ...`: may be left out, without a default that the language can say */
 } Param;
 
 /* One `for` or `if` of a comprehension. */
@@ -133,12 +128,12 @@ typedef struct Clause {
 	Node *value;  /* what is iterated, or the condition */
 } Clause;
 
-typedef struct ResultField {
+typedef struct ResultItem {
 	const Sym *name;
 	Node *type;
 	const Sym *label; /* "clean", "measured" or NULL: content */
 	Span span;
-} ResultField;
+} ResultItem;
 
 /* What a NAME stands for; set by scope. */
 typedef enum RefKind {
@@ -261,12 +256,12 @@ struct Node {
 		} param;
 		struct {
 			const Sym *sym;
-			ResultField *field;
+			ResultItem *field;
 			uint32_t n;
 			Span at;
 		} result;
 		struct {
-			const Sym *sym; /* "list", "ip", "T"; "|" for alternatives in a signature */
+			const Sym *sym; /* "list", "ip", "None" */
 			Nodes args;
 			bool optional; /* T?, T | None, Optional[T] */
 		} type;

@@ -12,14 +12,7 @@
 #include "lang/ast.h"
 
 /* Lexes and parses one file and appends it to ast->files.  False if there were
- * errors (in d); the tree is then for the formatter's refusal only. */
+ * errors (in d); the tree then has holes and must not be given to later passes. */
 bool parse_file(Ast *ast, Str name, Str text, bool lib, DiagList *d);
-
-/* "(dst: ip, count: int = 5) -> Ping" of vm/builtins.def as a DEF without body;
- * `-> type` may be left out, parameters may have a star. */
-Node *parse_signature(Ast *ast, Str text, DiagList *d);
-
-/* "list[T]?" as a TYPE. */
-Node *parse_type(Ast *ast, Str text, DiagList *d);
 
 #endif

@@ -1,0 +1,637 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Statements and blocks, and how the parser goes on after an error.
+ */
+#include "lang/parse_priv.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ---- tokens and errors ---- */
+
+void take(Parser *p)
+{
+	p->last_to = p->t->span.to;
+	if (p->t->kind != TOK_END)
+		p->t++;
+}
+
+bool accept(Parser *p, TokKind k)
+{
+	if (at(p) != k)
+		return false;
+	take(p);
+	return true;
+}
+
+Diag *syntax(Parser *p, Span s, const char *fmt, ...)
+{
+	char text[LIMIT_DIAG_TEXT];
+	bool told = p->panic || p->t->kind == TOK_BAD; /* BAD: the lexer reported it */
+	va_list ap;
+
+	p->panic = true;
+	p->broken = true;
+	if (told)
+		return &p->d->spare;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	return diag_add(p->d, "E-SYNTAX", s, "%s", text);
+}
+
+Diag *refuse(Parser *p, Span s, const char *fmt, ...)
+{
+	char text[LIMIT_DIAG_TEXT];
+	va_list ap;
+
+	if (p->panic)
+		return &p->d->spare;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	return diag_add(p->d, "E-SYNTAX", s, "%s", text);
+}
+
+void unexpected(Parser *p, const char *wanted)
+{
+	const Tok *t = p->t;
+	bool word = t->kind == TOK_NAME || t->kind == TOK_INT || t->kind == TOK_FLOAT || t->kind == TOK_DURATION;
+	Str text = text_of(p->text, t->span);
+	Diag *d = word ? syntax(p, t->span, "expected %s, found `%.*s`", wanted, STR_ARG(text)) :
+			 syntax(p, t->span, "expected %s, found %s", wanted, tok_text(t->kind));
+
+	if (d != &p->d->spare)
+		hint_unexpected(p, d);
+}
+
+bool expect(Parser *p, TokKind k)
+{
+	if (accept(p, k))
+		return true;
+	unexpected(p, tok_text(k));
+	return false;
+}
+
+bool enter(Parser *p)
+{
+	if (p->depth++ < LIMIT_NESTING)
+		return true;
+	syntax(p, tok_span(p), "nested more than %d deep", LIMIT_NESTING);
+	return false;
+}
+
+/* ---- nodes ---- */
+
+Node *node(Parser *p, NodeKind k, uint32_t from)
+{
+	return ast_node(p->ast, k, p->file, (Span){ from, p->t->span.to });
+}
+
+static void max_height(Node *child, void *ctx)
+{
+	uint32_t *h = ctx;
+
+	if (child->height >= *h)
+		*h = child->height + 1;
+}
+
+void measure(Parser *p, Node *n)
+{
+	ast_each(n, max_height, &n->height);
+	if (n->height > LIMIT_TREE) {
+		refuse(p, n->span, "more than %d operators or branches in a chain", LIMIT_TREE)->hint =
+			STR("take it apart into several statements");
+		n->height = 0;
+	}
+}
+
+Node *finish(Parser *p, Node *n)
+{
+	n->span.to = p->last_to > n->span.from ? p->last_to : n->span.from;
+	measure(p, n);
+	return n;
+}
+
+/* ---- recovery ---- */
+
+void skip_line(Parser *p)
+{
+	p->panic = false;
+	while (p->t->kind != TOK_NEWLINE && p->t->kind != TOK_END)
+		take(p);
+	accept(p, TOK_NEWLINE);
+}
+
+void skip_block(Parser *p)
+{
+	unsigned depth = 0;
+
+	if (p->t->kind != TOK_INDENT)
+		return;
+	do {
+		depth += p->t->kind == TOK_INDENT;
+		depth -= p->t->kind == TOK_DEDENT;
+		take(p);
+	} while (depth && p->t->kind != TOK_END);
+}
+
+static void parse_statements(Parser *p, NodeVec *out);
+
+void parse_orphan_block(Parser *p)
+{
+	NodeVec dropped = { 0 };
+	bool lenient = p->lenient;
+
+	if (p->t->kind != TOK_INDENT)
+		return;
+	if (p->depth >= LIMIT_NESTING) {
+		skip_block(p);
+		return;
+	}
+	p->lenient = true;
+	p->depth++;
+	take(p);
+	parse_statements(p, &dropped);
+	leave(p);
+	accept(p, TOK_DEDENT);
+	p->lenient = lenient;
+	p->broken = true;
+}
+
+/* After an error in a statement: behind its line, and through its block. */
+static void recover(Parser *p)
+{
+	skip_line(p);
+	parse_orphan_block(p);
+	p->broken = true;
+}
+
+/* ---- blocks ---- */
+
+static void parse_line(Parser *p, NodeVec *out);
+
+static void missing_colon(Parser *p, const char *what)
+{
+	bool at_end = p->t->kind == TOK_NEWLINE;
+	uint32_t end = p->last_to;
+
+	if (p->t->kind == TOK_ASSIGN) {
+		Diag *d = syntax(p, tok_span(p), "`=` in a condition: comparison is `==`");
+
+		diag_fix(d, p->t->span, STR("=="));
+		return;
+	}
+	if (!at_end) {
+		char text[64];
+
+		snprintf(text, sizeof text, "`:` behind `%s`", what);
+		unexpected(p, text);
+		return;
+	}
+	bool block = p->t[1].kind == TOK_INDENT;
+	Diag *d = block ? refuse(p, (Span){ end, end }, "expected `:` at the end of this `%s`", what) :
+			  syntax(p, (Span){ end, end }, "expected `:` and a block behind this `%s`", what);
+
+	diag_fix(d, (Span){ end, end }, STR(":"));
+	d->fix.set = block;
+}
+
+void parse_block_of(Parser *p, Node *header, const char *what, Nodes *ret)
+{
+	NodeVec body = { 0 };
+	Span head = { header->span.from, p->last_to };
+
+	if (!accept(p, TOK_COLON))
+		missing_colon(p, what);
+	if (at(p) == TOK_BAD)
+		return;
+	p->blocks++;
+	if (!accept(p, TOK_NEWLINE)) {
+		parse_line(p, &body);
+	} else if (!accept(p, TOK_INDENT)) {
+		refuse(p, head, "expected an indented block behind `%s`", what)->hint =
+			STR("indent its statements by four blanks; an empty block is `pass`");
+	} else {
+		/* The lexer bounds blocks; expressions in them are bounded by what is left. */
+		p->depth++;
+		parse_statements(p, &body);
+		leave(p);
+		accept(p, TOK_DEDENT);
+	}
+	p->blocks--;
+	*ret = ast_nodes(p->ast, body.p, body.n);
+}
+
+static void parse_loop_block(Parser *p, Node *header, const char *what, Nodes *ret)
+{
+	bool in_loop = p->in_loop;
+
+	p->in_loop = true;
+	parse_block_of(p, header, what, ret);
+	p->in_loop = in_loop;
+}
+
+/* An `else:` of a loop. */
+static void parse_else(Parser *p, Node *header, Nodes *ret)
+{
+	if (accept(p, TOK_KW_ELSE))
+		parse_block_of(p, header, "else", ret);
+}
+
+/* ---- compound statements ---- */
+
+static Node *parse_if(Parser *p)
+{
+	const char *what = p->t->kind == TOK_KW_ELIF ? "elif" : "if";
+	Node *n = node(p, N_IF, p->t->span.from);
+
+	take(p);
+	n->branch.test = parse_exprs(p);
+	parse_block_of(p, n, what, &n->branch.body);
+	return n;
+}
+
+/* elifs stand in a row in the text and one in another in the tree: a loop keeps
+ * the parser's own stack flat. */
+static Node *parse_ifs(Parser *p)
+{
+	NodeVec rows = { 0 };
+
+	vec_push(p->a, &rows, parse_if(p));
+	while (at(p) == TOK_KW_ELIF)
+		vec_push(p->a, &rows, parse_if(p));
+	Node *last = rows.p[rows.n - 1];
+
+	parse_else(p, last, &last->branch.orelse);
+	for (uint32_t i = rows.n; i-- > 0;) {
+		if (i + 1 < rows.n)
+			rows.p[i]->branch.orelse = ast_nodes(p->ast, &rows.p[i + 1], 1);
+		finish(p, rows.p[i]);
+	}
+	return rows.p[0];
+}
+
+static Node *parse_while(Parser *p)
+{
+	Node *n = node(p, N_WHILE, p->t->span.from);
+
+	take(p);
+	n->branch.test = parse_exprs(p);
+	parse_loop_block(p, n, "while", &n->branch.body);
+	parse_else(p, n, &n->branch.orelse);
+	return finish(p, n);
+}
+
+static Node *parse_for(Parser *p)
+{
+	Node *n = node(p, N_FOR, p->t->span.from);
+
+	take(p);
+	n->loop.target = parse_targets(p);
+	expect(p, TOK_KW_IN);
+	n->loop.iter = parse_exprs(p);
+	parse_loop_block(p, n, "for", &n->loop.body);
+	parse_else(p, n, &n->loop.orelse);
+	return finish(p, n);
+}
+
+static void def_header(Parser *p, Node *n)
+{
+	n->func.at = tok_span(p);
+	if (at(p) == TOK_NAME)
+		n->func.sym = p->t->sym;
+	if (!accept(p, TOK_NAME)) {
+		unexpected(p, "a function's name");
+		return;
+	}
+	expect(p, TOK_LPAR);
+	parse_params(p, TOK_RPAR, true, n);
+	expect(p, TOK_RPAR);
+	if (accept(p, TOK_ARROW))
+		n->func.ret = parse_annotation(p);
+}
+
+static Node *parse_def(Parser *p)
+{
+	Node *n = node(p, N_DEF, p->t->span.from);
+	bool in_def = p->in_def, in_loop = p->in_loop;
+
+	if (p->blocks && !p->lenient)
+		refuse(p, tok_span(p), p->in_def ? "a function inside a function" : "a function inside a block")->hint =
+			STR("move the def to the top level, and hand over what it needs as arguments");
+	take(p);
+	def_header(p, n);
+	p->in_def = true;
+	p->in_loop = false;
+	parse_block_of(p, n, "def", &n->func.body);
+	p->in_def = in_def;
+	p->in_loop = in_loop;
+	return finish(p, n);
+}
+
+/* ---- simple statements ---- */
+
+static Node *parse_return(Parser *p)
+{
+	Node *n = node(p, N_RETURN, p->t->span.from);
+
+	if (!p->in_def && !p->lenient)
+		refuse(p, tok_span(p), "`return` outside a function")->hint = STR("exit() ends the program");
+	take(p);
+	if (at(p) != TOK_NEWLINE && at(p) != TOK_SEMI && at(p) != TOK_END)
+		n->expr.value = parse_exprs(p);
+	return finish(p, n);
+}
+
+static Node *parse_jump(Parser *p)
+{
+	Node *n = node(p, p->t->kind == TOK_KW_BREAK ? N_BREAK : N_CONTINUE, p->t->span.from);
+
+	if (!p->in_loop && !p->lenient)
+		refuse(p, tok_span(p), "%s outside a loop", tok_text(p->t->kind));
+	take(p);
+	return finish(p, n);
+}
+
+static Node *parse_pass(Parser *p)
+{
+	Node *n = node(p, N_PASS, p->t->span.from);
+
+	take(p);
+	return finish(p, n);
+}
+
+/* param target: ip = "10.0.0.1" */
+static Node *parse_param(Parser *p)
+{
+	Node *n = node(p, N_PARAM, p->t->span.from);
+
+	take(p);
+	n->param.sym = p->t->sym;
+	n->param.at = tok_span(p);
+	take(p);
+	if (accept(p, TOK_COLON))
+		n->param.type = parse_annotation(p);
+	if (accept(p, TOK_ASSIGN))
+		n->param.value = parse_expr(p);
+	return finish(p, n);
+}
+
+static void result_field(Parser *p, ResultItem *f)
+{
+	f->span = tok_span(p);
+	f->name = at(p) == TOK_NAME ? p->t->sym : NULL;
+	expect(p, TOK_NAME);
+	expect(p, TOK_COLON);
+	f->type = parse_annotation(p);
+	if (at(p) == TOK_NAME) {
+		f->label = p->t->sym;
+		take(p);
+	}
+}
+
+/* result Ping(sent: int clean, loss: float measured, ttls: list[int]) */
+static Node *parse_result(Parser *p)
+{
+	Node *n = node(p, N_RESULT, p->t->span.from);
+	VEC(ResultItem) fields = { 0 };
+
+	if (!p->lib)
+		refuse(p, tok_span(p), "`result` declarations stand in Sonde's own library only")->hint =
+			STR("a dict display with string keys is a record: {\"ttl\": 3}");
+	take(p);
+	n->result.sym = p->t->sym;
+	n->result.at = tok_span(p);
+	take(p);
+	expect(p, TOK_LPAR);
+	while (at(p) == TOK_NAME) {
+		result_field(p, vec_push(p->a, &fields, (ResultItem){ 0 }));
+		if (!accept(p, TOK_COMMA))
+			break;
+	}
+	expect(p, TOK_RPAR);
+	n->result.field = fields.p;
+	n->result.n = fields.n;
+	return finish(p, n);
+}
+
+static void check_target(Parser *p, const Node *n);
+
+static void check_targets(Parser *p, Nodes v)
+{
+	for (uint32_t i = 0; i < v.n; i++)
+		check_target(p, v.p[i]);
+}
+
+static void check_target(Parser *p, const Node *n)
+{
+	if (n->kind == N_NAME || n->kind == N_ATTR || n->kind == N_BAD)
+		return;
+	if ((n->kind == N_TUPLE || n->kind == N_LIST) && n->list.n) {
+		check_targets(p, n->list);
+		return;
+	}
+	if (n->kind == N_INDEX && n->index.index->kind == N_SLICE) {
+		refuse(p, n->span, "a slice can't be assigned to")->hint =
+			STR("put the list together anew: x = x[:2] + new + x[4:]");
+		return;
+	}
+	if (n->kind == N_INDEX)
+		return;
+	Diag *d = syntax(p, n->span, "this can't be assigned to");
+
+	if (n->kind == N_COMPARE || n->kind == N_CALL || n->kind == N_BINARY)
+		d->hint = STR("comparison is `==`");
+}
+
+static Node *parse_assign(Parser *p, Node *first)
+{
+	Node *n = node(p, N_ASSIGN, first->span.from);
+	NodeVec targets = { 0 };
+	Node *value = first;
+
+	while (accept(p, TOK_ASSIGN)) {
+		check_target(p, value);
+		vec_push(p->a, &targets, value);
+		value = parse_exprs(p);
+	}
+	n->assign.targets = ast_nodes(p->ast, targets.p, targets.n);
+	n->assign.value = value;
+	return finish(p, n);
+}
+
+static Node *parse_annotate(Parser *p, Node *target)
+{
+	Node *n = node(p, N_ANNOTATE, target->span.from);
+
+	if (target->kind != N_NAME) {
+		unexpected(p, "the end of the statement");
+		return n;
+	}
+	take(p);
+	n->annotate.target = target;
+	n->annotate.type = parse_annotation(p);
+	if (accept(p, TOK_ASSIGN))
+		n->annotate.value = parse_exprs(p);
+	return finish(p, n);
+}
+
+/* OP_N: the token is no augmented assignment. */
+static BinOp augment_op(TokKind k)
+{
+	static const uint8_t ops[TOK_N] = {
+		[TOK_ADD_EQ] = OP_ADD + 1,     [TOK_SUB_EQ] = OP_SUB + 1, [TOK_MUL_EQ] = OP_MUL + 1,
+		[TOK_DIV_EQ] = OP_DIV + 1,     [TOK_MOD_EQ] = OP_MOD + 1, [TOK_AND_EQ] = OP_AND + 1,
+		[TOK_OR_EQ] = OP_OR + 1,       [TOK_XOR_EQ] = OP_XOR + 1, [TOK_SHL_EQ] = OP_SHL + 1,
+		[TOK_SHR_EQ] = OP_SHR + 1,     [TOK_POW_EQ] = OP_POW + 1, [TOK_FLOOR_EQ] = OP_FLOOR + 1,
+	};
+
+	return ops[k] ? (BinOp)(ops[k] - 1) : OP_N;
+}
+
+static Node *parse_augment(Parser *p, Node *target, BinOp op)
+{
+	Node *n = node(p, N_AUGMENT, target->span.from);
+
+	if (target->kind != N_NAME && target->kind != N_ATTR && target->kind != N_INDEX)
+		syntax(p, target->span, "this can't be assigned to");
+	else
+		check_target(p, target);
+	take(p);
+	n->op = (uint8_t)op;
+	n->augment.target = target;
+	n->augment.value = parse_exprs(p);
+	return finish(p, n);
+}
+
+static bool soft_keyword(const Parser *p, const char *word, TokKind behind)
+{
+	return p->t->kind == TOK_NAME && str_is(p->t->sym->text, word) && p->t[1].kind == TOK_NAME &&
+	       p->t[2].kind == behind;
+}
+
+static Node *parse_simple(Parser *p)
+{
+	if (soft_keyword(p, "param", TOK_COLON) || soft_keyword(p, "param", TOK_ASSIGN))
+		return parse_param(p);
+	if (soft_keyword(p, "result", TOK_LPAR))
+		return parse_result(p);
+	Node *e = parse_exprs(p);
+
+	if (at(p) == TOK_ASSIGN)
+		return parse_assign(p, e);
+	if (at(p) == TOK_COLON)
+		return parse_annotate(p, e);
+	if (augment_op(at(p)) != OP_N)
+		return parse_augment(p, e, augment_op(at(p)));
+	Node *n = node(p, N_EXPR, e->span.from);
+
+	n->expr.value = e;
+	return finish(p, n);
+}
+
+/* ---- statements ---- */
+
+typedef Node *StmtFn(Parser *p);
+
+static StmtFn *const stmt_fns[TOK_N] = {
+	[TOK_KW_RETURN] = parse_return, [TOK_KW_BREAK] = parse_jump,
+	[TOK_KW_CONTINUE] = parse_jump, [TOK_KW_PASS] = parse_pass,
+};
+
+static StmtFn *const block_fns[TOK_N] = {
+	[TOK_KW_IF] = parse_ifs,
+	[TOK_KW_WHILE] = parse_while,
+	[TOK_KW_FOR] = parse_for,
+	[TOK_KW_DEF] = parse_def,
+};
+
+/* Simple statements up to the end of the line. */
+static void parse_line(Parser *p, NodeVec *out)
+{
+	do {
+		if (at(p) == TOK_NEWLINE || at(p) == TOK_END)
+			break;
+		if (block_fns[at(p)]) {
+			syntax(p, tok_span(p), "%s must start a line of its own", tok_text(p->t->kind));
+			break;
+		}
+		if (refuse_statement(p))
+			return;
+		StmtFn *f = stmt_fns[p->t->kind];
+
+		vec_push(p->a, out, f ? f(p) : parse_simple(p));
+	} while (accept(p, TOK_SEMI));
+	if (!p->panic && p->t->kind != TOK_NEWLINE && p->t->kind != TOK_END)
+		unexpected(p, "the end of the statement");
+	if (p->panic)
+		recover(p);
+	else
+		accept(p, TOK_NEWLINE);
+}
+
+static void unexpected_indent(Parser *p)
+{
+	refuse(p, (Span){ p->t->span.to, p->t->span.to }, "this line is indented, but no block starts here")->hint =
+		STR("indent it as the line before");
+	parse_orphan_block(p);
+}
+
+/* elif and else whose if could not be read; else they are errors of their own. */
+static void stray_branch(Parser *p)
+{
+	if (!p->broken)
+		refuse(p, tok_span(p), "%s without a statement that it belongs to", tok_text(p->t->kind));
+	skip_line(p);
+	parse_orphan_block(p);
+}
+
+static void parse_statement(Parser *p, NodeVec *out)
+{
+	StmtFn *f = block_fns[p->t->kind];
+
+	if (p->t->kind == TOK_INDENT) {
+		unexpected_indent(p);
+		return;
+	}
+	if (p->t->kind == TOK_KW_ELSE || p->t->kind == TOK_KW_ELIF) {
+		stray_branch(p);
+		return;
+	}
+	p->broken = false;
+	if (!f) {
+		parse_line(p, out);
+		return;
+	}
+	vec_push(p->a, out, f(p));
+	if (p->panic)
+		recover(p);
+}
+
+static void parse_statements(Parser *p, NodeVec *out)
+{
+	while (p->t->kind != TOK_DEDENT && p->t->kind != TOK_END)
+		parse_statement(p, out);
+}
+
+bool parse_file(Ast *ast, Str name, Str text, bool lib, DiagList *d)
+{
+	uint32_t before = d->errors;
+	uint8_t file = (uint8_t)ast->files.n;
+	AstFile *f = vec_push(ast->a, &ast->files, (AstFile){ .name = name, .text = text, .lib = lib });
+	NodeVec body = { 0 };
+
+	lex(ast->a, &ast->syms, text, d, &f->toks);
+	Parser p = { .ast = ast, .a = ast->a, .d = d, .text = text, .file = file, .lib = lib };
+
+	p.first = p.t = f->toks.v.p;
+	f->module = node(&p, N_MODULE, 0);
+	while (p.t->kind != TOK_END) {
+		parse_statements(&p, &body);
+		accept(&p, TOK_DEDENT);
+	}
+	f->module->module.body = ast_nodes(ast, body.p, body.n);
+	finish(&p, f->module);
+	return d->errors == before;
+}
