@@ -48,7 +48,7 @@ static bool gate_port_fill(GatePort *gp)
 		gp->gone = true;
 		return false;
 	}
-	gp->msgs = cursor(BYTES(gp->in, n));
+	gp->msgs = cursor(BYTES(gp->in, (size_t)n));
 	return true;
 }
 

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sys/clock.h"
+
+#include <errno.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { OFFSET_TRIES = 8 };
+
+static int64_t clock_read(clockid_t id)
+{
+	struct timespec t = { 0 };
+
+	clock_gettime(id, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int64_t clock_mono_ns(void)
+{
+	return clock_read(CLOCK_MONOTONIC);
+}
+
+int64_t clock_offset_ns(void)
+{
+	int64_t best_gap = INT64_MAX, best = 0;
+
+	for (int i = 0; i < OFFSET_TRIES; i++) {
+		int64_t before = clock_read(CLOCK_MONOTONIC);
+		int64_t real = clock_read(CLOCK_REALTIME);
+		int64_t after = clock_read(CLOCK_MONOTONIC);
+
+		if (after - before < best_gap) {
+			best_gap = after - before;
+			best = real - (before + best_gap / 2);
+		}
+	}
+	return best;
+}
+
+static void step_arm(int fd)
+{
+	/* as far as a time can be: only the cancellation is wanted */
+	struct itimerspec far = { .it_value = { .tv_sec = INT32_MAX } };
+
+	timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &far, NULL);
+}
+
+int clock_step_fd(void)
+{
+	int fd = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	step_arm(fd);
+	return fd;
+}
+
+bool clock_step_take(int fd)
+{
+	uint64_t n;
+	bool step = read(fd, &n, sizeof n) < 0 && errno == ECANCELED;
+
+	if (step)
+		step_arm(fd);
+	return step;
+}
+
+int clock_timer_fd(void)
+{
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+void clock_timer_arm(int fd, int64_t at)
+{
+	struct itimerspec t = { .it_value = { .tv_sec = at / 1000000000, .tv_nsec = at % 1000000000 } };
+
+	if (at < 0)
+		t.it_value = (struct timespec){ .tv_nsec = 1 };
+	timerfd_settime(fd, TFD_TIMER_ABSTIME, &t, NULL);
+}
+
+void clock_timer_take(int fd)
+{
+	uint64_t n;
+
+	while (read(fd, &n, sizeof n) < 0 && errno == EINTR)
+		;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The engine's system call filter; the others' are sandbox_filter() (sandbox.h).
+ */
+#ifndef SONDE_SYS_SANDBOX_FILTER_H
+#define SONDE_SYS_SANDBOX_FILTER_H
+
+/* read of `in`, write to `out`, exit_group; -errno. */
+int sandbox_engine_filter(const int in[2], const int out[2]);
+
+#endif
