@@ -61,6 +61,7 @@ typedef struct WireField {
 	FieldKind kind;
 	bool computed;  /* wire_build() or the engine derives it unless it is set */
 	bool required;  /* has no default that makes sense: a program sets it */
+	bool follows;   /* a length, count or checksum: stale when another field changed, wire_rederive() */
 	uint64_t dflt;  /* value when neither set nor computed */
 	const WireName *names;
 	WireLabel label;
@@ -199,6 +200,8 @@ static inline bool wire_is_set(const WireLayer *l, unsigned field)
 }
 /* Back to "derive it" or to the default. */
 void wire_unset(WireLayer *l, unsigned field);
+/* Unsets the lengths, counts and checksums of a copied layer that is about to be changed. */
+void wire_rederive(WireLayer *l);
 /* Whether this form of the header has the field (ICMP's gw: only redirects). */
 bool wire_has(const WireLayer *l, unsigned field);
 /* A copy whose image may be written. */
