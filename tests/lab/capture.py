@@ -102,6 +102,8 @@ class Capture:
 
 def tshark(path, *fields, flt=None):
     argv = ["tshark", "-n", "-r", path, "-T", "fields", "-E", "separator=/t"]
+    for proto in ("ip", "udp", "tcp"):  # 1: good, 0: bad
+        argv += ["-o", f"{proto}.check_checksum:TRUE"]
     argv += [x for f in fields for x in ("-e", f)]
     argv += ["-Y", flt] if flt else []
     return [line.split("\t") for line in run(argv, timeout=60).out.splitlines()]

@@ -102,6 +102,36 @@ def tcp_discard(port):
     tcp_serve(port, discard_conn)
 
 
+def tcp_blob(port, size="60000"):
+    """Sends so many bytes at once to whoever connects: segmentation offload makes them few
+    large frames."""
+    def blob(conn):
+        conn.sendall(bytes(int(size)))
+        conn.recv(1)
+    tcp_serve(port, quietly(blob))
+
+
+def udp_gso(port, size="1400", n="10"):
+    """Answers a datagram with n of them in one call (UDP_SEGMENT): one frame above the MTU."""
+    s = udp_socket(port)
+    s.setsockopt(socket.SOL_UDP, 103, int(size))
+    ready()
+    while True:
+        _, peer = s.recvfrom(65535)
+        s.sendto(bytes(int(size) * int(n)), peer)
+
+
+def udp_flood(port, size="1000", n="20000"):
+    """Answers a datagram with n, as fast as they go."""
+    s = udp_socket(port)
+    ready()
+    while True:
+        _, peer = s.recvfrom(65535)
+        data = bytes(int(size))
+        for _ in range(int(n)):
+            s.sendto(data, peer)
+
+
 def burn(n="2"):
     """Keeps n processors busy: background load of the benches."""
     kids = []
@@ -126,7 +156,7 @@ def burn(n="2"):
 
 KINDS = {"udp-echo": udp_echo, "udp-discard": udp_discard, "udp-twice": udp_twice,
          "tcp-accept": tcp_accept, "tcp-echo": tcp_echo, "tcp-discard": tcp_discard,
-         "burn": burn}
+         "tcp-blob": tcp_blob, "udp-gso": udp_gso, "udp-flood": udp_flood, "burn": burn}
 
 if __name__ == "__main__":
     signal.alarm(3600)
