@@ -61,7 +61,7 @@ int cmd_fail(int code, const char *fmt, ...)
 	return code;
 }
 
-static bool read_all(Arena *a, int fd, const char *path, size_t most, Str *ret_text)
+bool cmd_read_fd(Arena *a, int fd, const char *path, size_t most, Str *ret_text)
 {
 	char *p = arena_alloc(a, most + 1);
 	size_t n = 0;
@@ -92,7 +92,7 @@ bool cmd_read_file(Arena *a, const char *path, size_t most, Str *ret_text)
 	struct stat st;
 
 	if (strcmp(path, "-") == 0)
-		return read_all(a, STDIN_FILENO, "standard input", most, ret_text);
+		return cmd_read_fd(a, STDIN_FILENO, "standard input", most, ret_text);
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	if (fd < 0 || fstat(fd, &st) < 0) {
@@ -106,7 +106,7 @@ bool cmd_read_file(Arena *a, const char *path, size_t most, Str *ret_text)
 		close(fd);
 		return false;
 	}
-	bool ok = read_all(a, fd, path, most, ret_text);
+	bool ok = cmd_read_fd(a, fd, path, most, ret_text);
 
 	close(fd);
 	return ok;

@@ -38,6 +38,9 @@ int cmd_fail(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)
  * false after saying why not. */
 bool cmd_read_file(Arena *a, const char *path, size_t most, Str *ret_text);
 
+/* All that fd gives, at most `most` bytes; `path` is for messages. */
+bool cmd_read_fd(Arena *a, int fd, const char *path, size_t most, Str *ret_text);
+
 /* A program from FILE or -e TEXT: its text and the name for messages. */
 bool cmd_read_program(Arena *a, const CmdArgs *args, const char *text, Str *ret_name, Str *ret_text);
 
