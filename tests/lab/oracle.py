@@ -120,7 +120,8 @@ class Forbidden:
             out.append("above MTU")
         if d[14] >> 4 != (4 if kind == ETH_IP else 6):
             return out + ["version"]
-        if d[0:6] not in self.hops:
+        solicits = d[0:3] == b"\x33\x33\xff" and kind == ETH_IP6 and d[20] == 58 and d[54:55] == b"\x87"
+        if d[0:6] not in self.hops and not solicits:
             out.append("next hop")
         return out + (self._ip4(d) if kind == ETH_IP else self._ip6(d))
 

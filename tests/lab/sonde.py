@@ -6,6 +6,7 @@ Text (language.md, Output): program lines start with "| ", then `warnings:` and
 import json
 import os
 import pathlib
+import shutil
 
 from .procs import ROOT, Proc, build_dir
 
@@ -115,6 +116,7 @@ def run_sonde(node, program, args=(), installed=None, policy=None, json=False,
         policy = path
     argv = sonde_argv(program, args, policy, json, command)
     if user is not None:
+        argv = [readable(node.lab, a) for a in argv]
         argv = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups",
                 "--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", *argv]
     if background:
@@ -122,6 +124,17 @@ def run_sonde(node, program, args=(), installed=None, policy=None, json=False,
     proc = Proc(node.argv(*argv), name="sonde")
     proc.wait(timeout)
     return Run(proc, json, argv)
+
+
+def readable(lab, path):
+    """A copy of the file that any user can read, outside of whosever folder this is."""
+    if not str(path).startswith("/") or not os.path.isfile(path):
+        return path
+    os.chmod(lab.dir, 0o755)
+    copy = lab.path(f"public-{os.path.basename(path)}")
+    shutil.copy(path, copy)
+    os.chmod(copy, 0o755 if os.access(path, os.X_OK) and not path.endswith(".sonde") else 0o644)
+    return copy
 
 
 EXAMPLES = ROOT / "tests" / "examples" / "programs"
