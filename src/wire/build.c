@@ -183,6 +183,18 @@ static void seal(WireBuild *b, WireLayer *l)
 			l->set &= ~(UINT64_C(1) << i);
 }
 
+/* Transports come last: their checksums cover all inside, and what is outside says
+ * by addresses and segments left where the packet goes. */
+static void finish(WireBuild *b, bool transport)
+{
+	for (unsigned i = b->out->n; i-- > 0;) {
+		const WireProto *q = b->out->layer[i].proto;
+
+		if (q->finish && (q->role == ROLE_TRANSPORT) == transport)
+			q->finish(b, i);
+	}
+}
+
 const char *wire_build(const WirePacket *p, Arena *a, Bytes *ret_frame, WirePacket *ret_packet)
 {
 	WirePacket local;
@@ -200,9 +212,8 @@ const char *wire_build(const WirePacket *p, Arena *a, Bytes *ret_frame, WirePack
 		memcpy(b.frame + b.end - p->payload.n, p->payload.p, p->payload.n);
 	if (p->padding.n)
 		memcpy(b.frame + b.end, p->padding.p, p->padding.n);
-	for (unsigned i = p->n; i-- > 0;)
-		if (b.out->layer[i].proto->finish)
-			b.out->layer[i].proto->finish(&b, i);
+	finish(&b, false);
+	finish(&b, true);
 	if (b.error)
 		return b.error;
 	*ret_frame = BYTES(b.frame, n);

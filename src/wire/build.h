@@ -3,9 +3,9 @@
  * The encoder's state, for the `prepare` and `finish` functions of the protocols.
  *
  * Places are given out from the outermost layer inwards, images and variable
- * fields are copied there, then each protocol derives what was not set, from the
- * innermost layer outwards: so a length or a checksum finds all that it covers
- * in its final form.
+ * fields are copied there, then each protocol derives what was not set: transports
+ * after all others, from the innermost layer outwards, so that a checksum finds
+ * all that it covers, and its pseudo header, in their final form.
  */
 #ifndef SONDE_WIRE_BUILD_H
 #define SONDE_WIRE_BUILD_H

@@ -248,10 +248,8 @@ static size_t expand(WireParse *p, WireLayer *l, Bytes msg)
 		Reader r = { .msg = msg, .at = HDR, .w = writer(arena_alloc(p->a, cap), cap) };
 
 		if (read_sections(p, l, &r)) {
-			size_t end = (size_t)(r.w.p - p->a->base) + r.w.n;
-
 			if (!p->out->reason) /* it was taken behind the records */
-				arena_reset(p->a, end);
+				arena_reset(p->a, mark + (r.w.n + 15) / 16 * 16);
 			return r.at;
 		}
 		arena_reset(p->a, mark);

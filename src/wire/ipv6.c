@@ -17,7 +17,7 @@
 #include "wire/build.h"
 #include "wire/parse.h"
 
-enum { HDR = 40, NO_NEXT_HEADER = 59, HLIM = 64, HLIM_ND = 255 };
+enum { HDR = 40, NO_NEXT_HEADER = 59, HLIM = 64, HLIM_ND = 255, HLIM_MLD = 1 };
 
 static const WireField fields[] = {
 	[F_IPV6_VERSION] = FIELD("version", 0, 4, UINT, CONTENT, "IP version", .dflt = 6),
@@ -28,7 +28,7 @@ static const WireField fields[] = {
 	[F_IPV6_NH] = FIELD("nh", 48, 8, ENUM, CONTENT,
 			    "number of the next header; derived from the next layer, else 59",
 			    .computed = true, .names = wire_ipproto_names),
-	[F_IPV6_HLIM] = FIELD("hlim", 56, 8, UINT, CONTENT, "hops left; 255 for neighbour discovery, else 64",
+	[F_IPV6_HLIM] = FIELD("hlim", 56, 8, UINT, CONTENT, "hops left; 255 for neighbour discovery, 1 for MLD, else 64",
 			      .computed = true, .dflt = HLIM),
 	[F_IPV6_SRC] = FIELD("src", 64, 128, IP6, MATCHED, "source; the kernel's choice for the destination",
 			     .computed = true),
@@ -54,23 +54,32 @@ static bool parse(WireParse *p, WireLayer *l)
 	return true;
 }
 
-/* RFC 4861 6.1, 7.1: neighbour discovery is valid only with a hop limit of 255. */
-static bool carries_nd(const WireBuild *b, unsigned at)
-{
-	enum { RS = 133, REDIRECT = 137 };
+/* Messages of the link alone: neighbour discovery is valid only with a hop limit of
+ * 255 (RFC 4861 6.1, 7.1), listener discovery only with 1 (RFC 2710 3, RFC 3810 5). */
+static const struct {
+	uint8_t type, hlim;
+} link_messages[] = {
+	{ 133, HLIM_ND }, { 134, HLIM_ND }, { 135, HLIM_ND },  { 136, HLIM_ND },  { 137, HLIM_ND },
+	{ 130, HLIM_MLD }, { 131, HLIM_MLD }, { 132, HLIM_MLD }, { 143, HLIM_MLD },
+};
 
+static uint8_t default_hlim(const WireBuild *b, unsigned at)
+{
 	if (wire_inner(b, at) != WIRE_ICMPV6)
-		return false;
+		return HLIM;
 	uint64_t type = wire_num(&b->out->layer[at + 1], F_ICMPV6_TYPE);
 
-	return type >= RS && type <= REDIRECT;
+	for (size_t i = 0; i < sizeof link_messages / sizeof *link_messages; i++)
+		if (link_messages[i].type == type)
+			return link_messages[i].hlim;
+	return HLIM;
 }
 
 static void finish(WireBuild *b, unsigned at)
 {
 	wire_derive_len(b, at, F_IPV6_PLEN, b->end - b->out->layer[at].off - HDR, "payload length");
 	wire_derive_ipproto(b, at, F_IPV6_NH, NO_NEXT_HEADER);
-	wire_derive(b, at, F_IPV6_HLIM, carries_nd(b, at) ? HLIM_ND : HLIM);
+	wire_derive(b, at, F_IPV6_HLIM, default_hlim(b, at));
 }
 
 static void summary(const WireLayer *l, Sb *out)
