@@ -32,8 +32,8 @@ typedef struct Finding {
 
 typedef struct Findings {
 	Arena *a;
-	VEC(Finding) v;
-	uint32_t refused;
+	VEC(Finding) v;   /* at most LIMIT_DIAGS */
+	uint32_t refused; /* in all */
 } Findings;
 
 /* "scan.sonde:3: 10.9.0.7 lies outside what may be reached (/etc/sonde/policy.sonde:2); ...".
