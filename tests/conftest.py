@@ -44,6 +44,7 @@ def pytest_runtest_logreport(report):
                              f"{report.duration:.1f} s\n")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter):
     terminalreporter.write_line(
         f"labs: {_counts['passed']} passed, {_counts['failed']} failed"

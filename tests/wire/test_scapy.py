@@ -111,6 +111,10 @@ def compare(ours, packet, strict):
                 chain, mine = getattr(other, section), ours[section]
                 for k, record in enumerate(mine):
                     wrong += record_differences(record, chain[k])
+                    f = record["fields"]  # Scapy takes the rest of such a record for the next one
+                    if not strict and len(f.get("rdata", "")) != {1: 8, 28: 32}.get(
+                            f.get("type"), len(f.get("rdata", ""))):
+                        break
     return wrong
 
 
