@@ -153,6 +153,7 @@ typedef struct Decls {
 	VEC(ReflectDecl) reflect;
 	VEC(CaptureDecl) capture;
 	VEC(ListenDecl) listen;
+	VEC(ParamDecl) param; /* programs only */
 	/* policy only */
 	bool zone_set, zone_all;
 	VEC(Str) zones;

@@ -141,9 +141,9 @@ typedef enum RefKind {
 	REF_VAR,     /* .var */
 	REF_FUNC,    /* .node: DEF */
 	REF_RESULT,  /* .node: RESULT */
-	REF_BUILTIN, /* .index: row of builtins.def, BuiltinId */
+	REF_BUILTIN, /* .index: BuiltinFunc */
 	REF_PROTO,   /* .index: WireId */
-	REF_OPTION,  /* .option: constructor of an option, MSS(1460) */
+	REF_OPTION,  /* .option: constructor of an option, MSS(1460); .index: WireId << 8 | row */
 	REF_DECL,    /* .index: DeclWord: budget, reach, ... */
 } RefKind;
 

@@ -17,7 +17,8 @@
 typedef enum VarKind {
 	VAR_GLOBAL, /* of a module, `param`s included; slot: index into the globals of all files */
 	VAR_LOCAL,  /* of a def or lambda; parameters first, in order */
-	VAR_COMP,   /* of a comprehension; a slot of the function (or module) around it */
+	VAR_COMP,   /* of a comprehension; a slot of the function around it, or of the module's frame behind
+		     * the globals */
 	VAR_CAPTURE, /* in a lambda: the copy of `outer` */
 } VarKind;
 
@@ -36,10 +37,10 @@ struct Scope {
 	Node *node;      /* MODULE, DEF, LAMBDA */
 	Scope *parent;   /* around a lambda; the module of a def; NULL */
 	VEC(Var *) vars; /* in order of slots; globals too, for a module */
-	uint32_t n_slots; /* of the frame */
+	uint32_t n_slots; /* of the frame; of a module without the globals */
 	VEC(Var *) captures; /* of a lambda, in order of slots */
 	Map names;       /* Sym text -> Var* */
-	VEC(Node *) calls; /* DEF and MODULE: CALLs of user and lib functions in it, lambdas included */
+	VEC(Node *) uses; /* NAMEs of functions in it, lambdas included: what it may call */
 };
 
 typedef struct Scopes {
@@ -51,8 +52,15 @@ typedef struct Scopes {
 	uint32_t n_globals;
 } Scopes;
 
-/* Resolves all files.  Errors of the program (file 0) go to `d`, those of lib to
- * `lib_d`. */
+/* Resolves all files and refuses recursion.  Errors of the program (file 0) go to
+ * `d`, those of lib to `lib_d`.  A NAME that is not known keeps REF_NONE. */
 void scope_run(Ast *ast, DiagList *d, DiagList *lib_d, Scopes *ret);
+
+/* What stands in for a name of Python, Scapy or another language; NULL: nothing
+ * special (scope_names.c). */
+const char *name_habit(Str name);
+
+/* The option of that name, and its protocol; NULL if there is none. */
+const struct WireOption *name_option(Str name, uint32_t *ret_index);
 
 #endif
