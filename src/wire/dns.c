@@ -144,6 +144,7 @@ typedef struct Reader {
 	size_t at;
 	Writer w;
 	const char *fault;
+	bool odd; /* some record's data do not fit its type */
 } Reader;
 
 static bool fault(Reader *r, const char *what)
@@ -191,6 +192,21 @@ static bool read_layout(Reader *r, const DnsLayout *d, size_t rdlen)
 	return ok;
 }
 
+/* Whether record data without names are what their type says; if not, the record
+ * is kept as it is, since the next one is found by rdlen. */
+static bool fits_type(uint16_t type, Bytes rdata)
+{
+	Cursor c = cursor(rdata);
+
+	if (type == DNS_TYPE_A)
+		return rdata.n == 4;
+	if (type == DNS_TYPE_AAAA)
+		return rdata.n == 16;
+	while (type == DNS_TYPE_TXT && cur_left(&c) && !c.bad)
+		cur_skip(&c, cur_u8(&c));
+	return !c.bad;
+}
+
 static bool read_record(Reader *r)
 {
 	if (!read_name(r) || !read_bytes(r, RR_FIXED))
@@ -202,8 +218,12 @@ static bool read_record(Reader *r)
 
 	if (rdlen > r->msg.n - r->at)
 		return fault(r, "runs past the end");
-	if (!d || rdlen == 0) /* UPDATE has empty record data (RFC 2136 2.4) */
+	if (rdlen == 0) /* UPDATE has empty record data (RFC 2136 2.4) */
+		return true;
+	if (!d) {
+		r->odd = r->odd || !fits_type(get_be16(fixed), BYTES(fixed + RR_FIXED, rdlen));
 		return read_bytes(r, rdlen);
+	}
 	if (!read_layout(r, d, rdlen))
 		return false;
 	if (!r->w.full)
@@ -248,6 +268,8 @@ static size_t expand(WireParse *p, WireLayer *l, Bytes msg)
 		Reader r = { .msg = msg, .at = HDR, .w = writer(arena_alloc(p->a, cap), cap) };
 
 		if (read_sections(p, l, &r)) {
+			if (r.odd)
+				wire_note(p, "a DNS record has data that do not fit its type");
 			if (!p->out->reason) /* it was taken behind the records */
 				arena_reset(p->a, mark + (r.w.n + 15) / 16 * 16);
 			return r.at;

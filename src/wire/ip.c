@@ -74,7 +74,7 @@ static bool parse(WireParse *p, WireLayer *l)
 {
 	const uint8_t *h = wire_head(p, l, HDR);
 
-	if (!h)
+	if (!h || !wire_whole(p, l, HDR))
 		return false;
 	unsigned ihl = (h[0] & 15u) * 4, len = get_be16(h + 2), frag = get_be16(h + 6) & 0x3fffu;
 

@@ -39,7 +39,7 @@ static bool parse(WireParse *p, WireLayer *l)
 {
 	const uint8_t *h = wire_head(p, l, HDR);
 
-	if (!h)
+	if (!h || !wire_whole(p, l, HDR))
 		return false;
 	unsigned plen = get_be16(h + 4);
 

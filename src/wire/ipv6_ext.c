@@ -109,6 +109,10 @@ static bool parse_routing(WireParse *p, WireLayer *l)
 
 	if (!h)
 		return false;
+	if (h[2] == 0 && h[1] % 2) /* RFC 2460 4.4: two units an address */
+		wire_note(p, "routing header of type 0 and length %u, which is odd", h[1]);
+	else if (h[2] == 0 && h[3] > h[1] / 2)
+		wire_note(p, "routing header with %u segments left of %u", h[3], h[1] / 2);
 	wire_follow_ipproto(p, h[0], true);
 	return true;
 }

@@ -95,7 +95,7 @@ void wire_follow_ethertype(WireParse *p, uint16_t type)
 
 	p->next = wire_by_ethertype(type);
 	if (p->next != WIRE_NONE || cur_left(&p->c) == 0)
-		return;
+		return; /* nothing behind a known number is that protocol's fault to name */
 	if (type <= 1500) /* IEEE 802.3 3.2.6: a length, LLC follows */
 		wire_note(p, "an 802.3 frame (length %u): LLC is not decoded", type);
 	else
@@ -106,10 +106,8 @@ void wire_follow_ipproto(WireParse *p, uint8_t proto, bool in_ipv6)
 {
 	enum { NO_NEXT_HEADER = 59 };
 
-	if (cur_left(&p->c) == 0)
-		return;
 	p->next = wire_by_ipproto(proto, in_ipv6);
-	if (p->next != WIRE_NONE || (in_ipv6 && proto == NO_NEXT_HEADER))
+	if (p->next != WIRE_NONE || cur_left(&p->c) == 0 || (in_ipv6 && proto == NO_NEXT_HEADER))
 		return;
 	const char *name = wire_value_name(&(WireField){ .names = wire_ipproto_names }, proto);
 

@@ -36,6 +36,15 @@ static inline size_t wire_here(const WireParse *p, size_t n)
 	return n < cur_left(&p->c) ? n : cur_left(&p->c);
 }
 
+/* Whether `need` bytes are there, in a quote too; a reason if not. */
+static inline bool wire_whole(WireParse *p, const WireLayer *l, size_t need)
+{
+	size_t here = wire_here(p, need);
+
+	return here == need ||
+	       wire_fail(p, "%s header needs %zu bytes, %zu are there", l->proto->name, need, here);
+}
+
 /* Takes a header of n bytes: image, set, off and len of the layer.  False and a
  * reason if there are fewer, except in a quote: then it is cut. */
 bool wire_take(WireParse *p, WireLayer *l, size_t n);

@@ -110,7 +110,7 @@ class Stack:
                 ext()
 
     def _v6_options(self, cls, name):
-        options = self.rng.choice([[], [RouterAlert(value=3)], [PadN(optdata=b"\0" * 3)]])
+        options = self.rng.choice([[], [RouterAlert(value=3)], [PadN(optdata=bytes(2))]])
         coded = b"".join(bytes(o) for o in options)
         layer = cls(options=options)
         if not coded:
