@@ -13,7 +13,7 @@ interface of the host is ever moved into one."""
 import contextlib
 import ctypes
 import functools
-import ipaddress
+import json
 import os
 import shutil
 import socket
@@ -23,7 +23,7 @@ import threading
 
 from . import ethtool
 from .capture import Capture
-from .procs import Proc, die_with_parent, run, tool, wait_for
+from .procs import DIE_WITH_US, Proc, run, tool
 from .sonde import run_sonde
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -34,14 +34,17 @@ _HOLDER = r"""
 set -e
 d=$1
 mount -t tmpfs lab "$d"
-for o in etc var/lib; do
-    n=$(echo "$o" | tr / _)
-    mkdir -p "$d/$n.up" "$d/$n.work"
-    mount -t overlay lab -o "lowerdir=/$o,upperdir=$d/$n.up,workdir=$d/$n.work" "/$o"
-done
+mkdir -p "$d/etc" "$d/etc.work" "$d/lib" "$d/lib.work"
+mount -t overlay lab -o "lowerdir=/etc,upperdir=$d/etc,workdir=$d/etc.work" /etc
+mount -t overlay lab -o "lowerdir=/var/lib,upperdir=$d/lib,workdir=$d/lib.work" /var/lib
 rm -rf /etc/sonde /var/lib/sonde
 mount -t sysfs lab /sys
 ip link set lo up
+shift
+for kv in "$@"; do
+    f=/proc/sys/${kv%%=*}
+    [ ! -w "$f" ] || echo "${kv#*=}" > "$f" 2>/dev/null || true
+done
 echo ready
 read -r end || true
 """
@@ -116,19 +119,17 @@ class Node:
     def __init__(self, lab, name, ipv6=False):
         self.lab, self.name, self.ipv6 = lab, name, ipv6
         self.ifaces = {}
+        v6 = {"net.ipv6.conf.all.disable_ipv6": 0, "net.ipv6.conf.default.disable_ipv6": 0}
+        switches = {**_SYSCTL, **(v6 if ipv6 else {})}
         self._dir = tempfile.mkdtemp(prefix=f"sonde-lab-{os.getpid()}-")
         self._hold = subprocess.Popen(
-            ["unshare", "--net", "--mount", "--propagation", "private",
-             "sh", "-c", _HOLDER, "sh", self._dir],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            preexec_fn=die_with_parent)
+            [*DIE_WITH_US, "unshare", "--net", "--mount", "--propagation", "private",
+             "sh", "-c", _HOLDER, "sh", self._dir,
+             *[f"{k.replace('.', '/')}={v}" for k, v in switches.items()]],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         if self._hold.stdout.readline() != b"ready\n":
             raise RuntimeError(f"no namespace: {self._hold.stderr.read().decode()}")
         self._netfd = os.open(f"/proc/{self._hold.pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-        self.sysctl(**_SYSCTL)
-        if ipv6:
-            self.sysctl(**{"net.ipv6.conf.all.disable_ipv6": 0,
-                           "net.ipv6.conf.default.disable_ipv6": 0})
 
     # -- commands --
 
@@ -301,10 +302,9 @@ class Lab:
         for end, addr in ((ia, addr_a), (ib, addr_b)):
             end.node.ifaces[end.name] = end
             end.offloads(offloads)
-            if addr:
-                for one in addr.split():
-                    end.addr(one)
-            end.set("up")
+            end.node.run("ip", "-batch", "-", stdin="".join(
+                f"addr add {one} dev {end.name}{' nodad' if ':' in one else ''}\n"
+                for one in (addr or "").split()) + f"link set {end.name} up\n")
         if addr_a and addr_b:
             self._segments.append([(ia, addr_a), (ib, addr_b)])
         return ia, ib
@@ -391,7 +391,6 @@ class Cable:
         self._stats = None
 
     def stop(self):
-        import json
         if self._stats is None:
             self.proc.stop()
             self._stats = json.loads(self.proc.out)
@@ -411,6 +410,3 @@ class Cable:
                                  at=int(at), due=int(due)))
         return rows
 
-
-def net_of(cidr):
-    return ipaddress.ip_interface(cidr).network

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes of a lab: each with a deadline, each gone when its lab is.
 
-A child gets PR_SET_PDEATHSIG, so that a killed pytest leaves nothing behind, and
-is ended by its own pid only.  Output goes to files: no pipe can fill up and
-block a test."""
-import ctypes
+A background child dies with us (setpriv --pdeathsig; a preexec_fn would make
+Python fork all of itself), so that a killed pytest leaves nothing behind, and is
+ended by its own pid only.  Output goes to files: no pipe can fill up and block a
+test."""
 import functools
 import os
 import pathlib
@@ -15,16 +15,11 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-_libc = ctypes.CDLL(None, use_errno=True)
-_PR_SET_PDEATHSIG = 1
+DIE_WITH_US = ["setpriv", "--pdeathsig", "KILL", "--"]
 
 
 class Deadline(Exception):
     """Something took longer than the test allowed."""
-
-
-def die_with_parent():
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def wait_for(what, timeout=5.0, step=0.005, why="condition"):
@@ -42,16 +37,15 @@ def wait_for(what, timeout=5.0, step=0.005, why="condition"):
 class Proc:
     """A started process with its output in files."""
 
-    def __init__(self, argv, stdin=None, env=None, cwd=None, name=None):
+    def __init__(self, argv, stdin=None, env=None, cwd=None, name=None, guard=True):
         self.argv = [str(a) for a in argv]
         self.name = name or self.argv[0]
         self._out = tempfile.TemporaryFile()
         self._err = tempfile.TemporaryFile()
         self.started = time.monotonic()
         self.popen = subprocess.Popen(
-            self.argv, stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
-            stdout=self._out, stderr=self._err, env=env, cwd=cwd,
-            preexec_fn=die_with_parent)
+            (DIE_WITH_US if guard else []) + self.argv, stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
+            stdout=self._out, stderr=self._err, env=env, cwd=cwd)
         if stdin is not None:
             self.popen.stdin.write(stdin if isinstance(stdin, bytes) else stdin.encode())
             self.popen.stdin.close()
@@ -120,7 +114,7 @@ class Proc:
 
 def run(argv, timeout=20, check=True, stdin=None, env=None):
     """Runs to the end; the ended Proc."""
-    p = Proc(argv, stdin=stdin, env=env)
+    p = Proc(argv, stdin=stdin, env=env, guard=False)
     rc = p.wait(timeout)
     if check and rc != 0:
         raise RuntimeError(f"{' '.join(p.argv)}: exit {rc}\n{p.out}{p.err}")
