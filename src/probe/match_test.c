@@ -4,7 +4,7 @@
  * doc/known-faults.md with that number.
  */
 #include "probe/match.h"
-#include "probe/test_packets.h"
+#include "wire/test_packets.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

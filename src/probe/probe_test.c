@@ -8,7 +8,7 @@
 #include "probe/identity.h"
 #include "probe/reassemble.h"
 #include "probe/stats.h"
-#include "probe/test_packets.h"
+#include "wire/test_packets.h"
 #include "wire/fields.h"
 
 #include <math.h>

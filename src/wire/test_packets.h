@@ -3,8 +3,8 @@
  * Packets for tests, written byte by byte: an oracle must not come from the code
  * under test.  Each call gives a packet of its own from a ring of buffers.
  */
-#ifndef SONDE_PROBE_TEST_PACKETS_H
-#define SONDE_PROBE_TEST_PACKETS_H
+#ifndef SONDE_WIRE_TEST_PACKETS_H
+#define SONDE_WIRE_TEST_PACKETS_H
 
 #include "base/addr.h"
 #include "wire/wire.h"
