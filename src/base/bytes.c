@@ -151,7 +151,7 @@ uint64_t bits_get(const uint8_t *p, size_t bit, unsigned width)
 		return v;
 	}
 	for (size_t i = bit; i < bit + width; i++)
-		v = v << 1 | (p[i / 8] >> (7 - i % 8) & 1u);
+		v = v << 1 | ((unsigned)p[i / 8] >> (7 - i % 8) & 1u);
 	return v;
 }
 
