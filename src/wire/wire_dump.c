@@ -26,6 +26,7 @@
 enum { MEMORY = 16 * 1024 * 1024, LINE = 4 * LIMIT_FRAME };
 
 static char line[LINE];
+static uint8_t memory[MEMORY];
 
 static void hex_out(Sb *out, Bytes b)
 {
@@ -324,7 +325,7 @@ int main(int argc, char **argv)
 	Arena a;
 	const char *mode = argc == 2 ? argv[1] : "";
 
-	arena_init(&a, malloc(MEMORY), MEMORY, NULL);
+	arena_init(&a, memory, MEMORY, NULL);
 	Sb out = sb(&a);
 
 	if (strcmp(mode, "dict") == 0 || strcmp(mode, "bench") == 0) {
