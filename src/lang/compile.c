@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lang/compile.h"
+
+#include "base/limits.h"
+#include "lang/decl.h"
+#include "lang/parse.h"
+
+static bool parse_all(const CompileIn *in, Compiled *c)
+{
+	bool ok;
+
+	ast_init(&c->ast, in->a);
+	ok = parse_file(&c->ast, in->name, in->text, false, &c->diags);
+	for (uint32_t i = 0; i < in->nlib; i++)
+		ok &= parse_file(&c->ast, in->lib[i].name, in->lib[i].text, true, &c->lib_diags);
+	return ok;
+}
+
+/* A value for a param that the program does not have would be lost in silence. */
+static void check_params(const CompileIn *in, Compiled *c)
+{
+	for (uint32_t i = 0; i < in->nparam; i++) {
+		bool found = false;
+
+		for (uint32_t k = 0; k < c->scopes.params.n; k++)
+			found |= str_eq(c->scopes.params.p[k]->param.sym->text, in->param[i].name);
+		if (!found)
+			diag_add(&c->diags, "E-PARAM", (Span){ 0, 0 }, "the program has no param `%.*s`",
+				 STR_ARG(in->param[i].name));
+	}
+}
+
+static void compile_passes(const CompileIn *in, Compiled *c)
+{
+	if (!parse_all(in, c))
+		return;
+	scope_run(&c->ast, &c->diags, &c->lib_diags, &c->scopes);
+	decl_read(in->a, c->ast.files.p[0].module, DECL_PROGRAM, &c->diags, &c->manifest.decls);
+	c->manifest.decls.file = in->name;
+	check_params(in, c);
+	for (uint32_t i = 0; i < c->diags.v.n; i++)
+		if (str_is(str_c(c->diags.v.p[i].code), "E-RECURSION") || str_is(str_c(c->diags.v.p[i].code), "E-COMPLEX"))
+			return; /* calls are walked in place */
+	FactsIn facts = { .a = in->a, .ast = &c->ast, .scopes = &c->scopes, .param = in->param, .nparam = in->nparam,
+			  .diags = &c->diags, .lib_diags = &c->lib_diags };
+
+	if (!facts_run(&facts, &c->manifest, &c->stats) || c->diags.errors || c->lib_diags.errors)
+		return;
+	LowerIn lower = { .a = in->a, .ast = &c->ast, .scopes = &c->scopes, .param = in->param, .nparam = in->nparam,
+			  .diags = &c->diags };
+
+	c->program = lower_run(&lower);
+}
+
+bool compile(const CompileIn *in, Compiled *ret)
+{
+	size_t mark = arena_mark(in->a);
+	jmp_buf *outer = in->a->full;
+	jmp_buf full;
+
+	*ret = (Compiled){ .diags.a = in->a, .lib_diags.a = in->a };
+	in->a->full = &full;
+	if (setjmp(full) == 0) {
+		compile_passes(in, ret);
+	} else {
+		arena_reset(in->a, mark);
+		*ret = (Compiled){ .diags.a = in->a, .lib_diags.a = in->a };
+		diag_add(&ret->diags, "E-COMPLEX", (Span){ 0, 0 }, "checking this program needs more memory than there is")
+			->hint = STR("take it apart into several programs");
+	}
+	in->a->full = outer;
+	diag_sort(&ret->diags);
+	return ret->program != NULL && ret->diags.errors == 0;
+}
+
+void compile_render(const Compiled *c, Str name, Sb *out)
+{
+	for (uint32_t i = 0; i < c->diags.v.n; i++)
+		diag_render(&c->diags.v.p[i], name, c->ast.files.n ? c->ast.files.p[0].text : STR(""), out);
+	for (uint32_t i = 0; i < c->lib_diags.v.n; i++)
+		diag_render(&c->lib_diags.v.p[i], STR("lib"), STR(""), out);
+}

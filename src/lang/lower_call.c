@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Calls: arguments are evaluated in the order in which they are written, each
+ * into the register where the callee expects it; what was left out is filled in.
+ */
+#include "lang/lower_priv.h"
+
+/* ---- built-ins ---- */
+
+static void default_into(Fn *f, const SigParam *p, Reg dst)
+{
+	switch (p->dflt) {
+	case SIG_NONE:
+		emit(f, insn_abc(I_LOADNONE, 0, dst, 0, 0));
+		break;
+	case SIG_BOOL:
+		emit(f, insn_abc(I_LOADBOOL, p->i != 0, dst, 0, 0));
+		break;
+	case SIG_INT:
+		load_int(f, dst, p->i);
+		break;
+	case SIG_FLOAT:
+		load_const(f, dst, (Const){ .kind = K_FLOAT, .f = p->f });
+		break;
+	case SIG_STR:
+		load_str(f, dst, p->s);
+		break;
+	case SIG_BYTES:
+		load_const(f, dst, (Const){ .kind = K_BYTES, .s = p->s });
+		break;
+	default:
+		emit(f, insn_abc(I_LOADUNSET, 0, dst, 0, 0));
+		break;
+	}
+}
+
+/* Arguments of one call being put in order. */
+typedef struct Place {
+	Fn *f;
+	const Node *call;
+	const Sig *sig;
+	Reg base;       /* of the first parameter */
+	uint64_t given; /* bit per parameter */
+} Place;
+
+/* The positional arguments from the i-th on, as a tuple. */
+static uint32_t star_into(Place *c, uint32_t i, Reg dst)
+{
+	Fn *f = c->f;
+	uint32_t n = 0;
+	Reg top = f->top;
+
+	while (i + n < c->call->call.n && !c->call->call.arg[i + n].name)
+		n++;
+	Reg base = temps(f, n);
+
+	for (uint32_t k = 0; k < n; k++)
+		into(f, c->call->call.arg[i + k].value, base + k);
+	emit(f, insn_abc(I_TUPLE, 0, dst, base, n));
+	f->top = top;
+	return i + n;
+}
+
+static int named_param(const Sig *s, Str name)
+{
+	int i = sig_param(s, name);
+
+	return i >= 0 && i < 64 && !s->param[i].kwstar && !s->param[i].star ? i : -1;
+}
+
+/* Keywords that are no parameter's, as a dict. */
+static void kwstar_into(Place *c, Reg dst)
+{
+	Fn *f = c->f;
+	const Node *n = c->call;
+	uint32_t pairs = 0;
+	Reg top = f->top, base = temps(f, 2 * n->call.n);
+
+	for (uint32_t i = 0; i < n->call.n; i++) {
+		const Arg *a = &n->call.arg[i];
+
+		if (!a->name || named_param(c->sig, a->name->text) >= 0)
+			continue;
+		load_str(f, base + 2 * pairs, a->name->text);
+		into(f, a->value, base + 2 * pairs + 1);
+		pairs++;
+	}
+	emit(f, insn_abc(I_DICT, 0, dst, base, pairs));
+	f->top = top;
+}
+
+static void place_positional(Place *c, uint32_t *arg)
+{
+	const Sig *s = c->sig;
+
+	for (uint32_t i = 0; i < s->n && i < 64 && !s->param[i].by_keyword_only && !s->param[i].kwstar; i++) {
+		if (s->param[i].star) {
+			*arg = star_into(c, *arg, c->base + i);
+			c->given |= UINT64_C(1) << i;
+			return;
+		}
+		if (*arg >= c->call->call.n || c->call->call.arg[*arg].name)
+			return;
+		into(c->f, c->call->call.arg[(*arg)++].value, c->base + i);
+		c->given |= UINT64_C(1) << i;
+	}
+}
+
+static void place_args(Place *c)
+{
+	const Node *n = c->call;
+	uint32_t arg = 0;
+
+	place_positional(c, &arg);
+	for (; arg < n->call.n; arg++) {
+		int k = n->call.arg[arg].name ? named_param(c->sig, n->call.arg[arg].name->text) : -1;
+
+		if (k < 0)
+			continue;
+		into(c->f, n->call.arg[arg].value, c->base + (Reg)k);
+		c->given |= UINT64_C(1) << k;
+	}
+	for (uint32_t i = 0; i < c->sig->n && i < 64; i++) {
+		const SigParam *p = &c->sig->param[i];
+
+		if (c->given >> i & 1)
+			continue;
+		if (p->kwstar)
+			kwstar_into(c, c->base + i);
+		else if (p->star)
+			emit(c->f, insn_abc(I_TUPLE, 0, c->base + i, 0, 0));
+		else
+			default_into(c->f, p, c->base + i);
+	}
+}
+
+static void builtin_into(Fn *f, Node *n, BuiltinFunc b, Reg dst)
+{
+	const Sig *s = sig_func(&f->lo->sigs, b);
+
+	if ((b == BI_any || b == BI_all) && n->call.n == 1 && n->call.arg[0].value->kind == N_GENEXP) {
+		any_all_into(f, n->call.arg[0].value, b == BI_any, dst);
+		return;
+	}
+	Place c = { .f = f, .call = n, .sig = s, .base = temps(f, s->n) };
+
+	place_args(&c);
+	emit(f, insn_abc(I_CALLB, s->n, dst, b, c.base));
+}
+
+/* int.from_bytes, bytes.fromhex */
+static bool type_method_into(Fn *f, Node *n, Reg dst)
+{
+	const Node *obj = n->call.fn->attr.obj;
+
+	if (obj->kind != N_NAME || obj->name.ref != REF_BUILTIN)
+		return false;
+	BuiltinOwner owner = obj->name.index == BI_int ? OWNER_INT_TYPE : OWNER_BYTES_TYPE;
+	int m = builtin_method(owner, n->call.fn->attr.sym->text);
+
+	if (m < 0)
+		return false;
+	const Sig *s = sig_method(&f->lo->sigs, (BuiltinMethod)m);
+	Place c = { .f = f, .call = n, .sig = s, .base = temps(f, s->n) };
+
+	place_args(&c);
+	emit(f, insn_abc(I_CALLS, s->n, dst, (unsigned)m, c.base));
+	return true;
+}
+
+/* The function value of a built-in: a function of one argument that calls it. */
+uint16_t builtin_wrapper(Lower *lo, BuiltinFunc b)
+{
+	const Sig *s = sig_func(&lo->sigs, b);
+
+	if (lo->wrapper[b])
+		return (uint16_t)(lo->wrapper[b] - 1);
+	vec_push(lo->a, &lo->fn, (ProgFn){ 0 });
+	lo->wrapper[b] = lo->fn.n;
+	Fn f = { .lo = lo, .top = 1, .most = 1 };
+	Reg base = temps(&f, s->n + 1);
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (i == 0 && s->param[0].star)
+			emit(&f, insn_abc(I_TUPLE, 0, base, 0, 1));
+		else if (i == 0)
+			emit(&f, insn_abc(I_MOVE, 0, base, 0, 0));
+		else
+			default_into(&f, &s->param[i], base + i);
+	}
+	emit(&f, insn_abc(I_CALLB, s->n, 0, b, base));
+	emit(&f, insn_abc(I_RETURN, 0, 0, 0, 0));
+	lo->fn.p[lo->wrapper[b] - 1] = (ProgFn){ .name = str_c(builtin_funcs[b].name),
+						 .lib = true,
+						 .nparams = 1,
+						 .nslots = (uint16_t)f.most,
+						 .ncode = f.code.n,
+						 .code = f.code.p,
+						 .span = f.span.p };
+	return (uint16_t)(lo->wrapper[b] - 1);
+}
+
+/* ---- functions of the program and of lib ---- */
+
+static void def_default(Fn *f, Node *dflt, Reg dst)
+{
+	bool fixed = f->fixed_at;
+
+	f->fixed_at = true;
+	into(f, dflt, dst);
+	f->fixed_at = fixed;
+}
+
+static void def_into(Fn *f, Node *n, Node *def, Reg dst)
+{
+	uint32_t params = def->func.n;
+	Reg base = temps(f, params);
+	uint8_t *given = arena_alloc(f->lo->a, params);
+
+	for (uint32_t i = 0; i < n->call.n; i++) {
+		const Arg *a = &n->call.arg[i];
+		uint32_t k = a->name ? 0 : i;
+
+		while (a->name && k < params && def->func.param[k].name != a->name)
+			k++;
+		if (k >= params)
+			continue;
+		into(f, a->value, base + k);
+		given[k] = 1;
+	}
+	for (uint32_t i = 0; i < params; i++)
+		if (!given[i] && def->func.param[i].dflt)
+			def_default(f, def->func.param[i].dflt, base + i);
+	emit(f, insn_abc(I_CALL, 0, dst, fn_index(f->lo, def), base));
+}
+
+uint16_t fn_value(Lower *lo, Node *def)
+{
+	uint32_t required = required_params(def), params = def->func.n;
+
+	if (required == params)
+		return fn_index(lo, def);
+	if (lo->value_of[def->id])
+		return (uint16_t)(lo->value_of[def->id] - 1);
+	vec_push(lo->a, &lo->fn, (ProgFn){ 0 });
+	lo->value_of[def->id] = lo->fn.n;
+	Fn f = { .lo = lo, .node = def, .file = def->file, .at = def->func.at, .top = required, .most = required };
+	Reg base = temps(&f, params);
+
+	for (uint32_t i = 0; i < params; i++)
+		if (i < required)
+			emit(&f, insn_abc(I_MOVE, 0, base + i, i, 0));
+		else
+			def_default(&f, def->func.param[i].dflt, base + i);
+	emit(&f, insn_abc(I_CALL, 0, base, fn_index(lo, def), base));
+	emit(&f, insn_abc(I_RETURN, 0, base, 0, 0));
+	lo->fn.p[lo->value_of[def->id] - 1] = (ProgFn){ .name = def->func.sym->text,
+							.lib = lo->in->ast->files.p[def->file].lib,
+							.nparams = (uint16_t)required,
+							.nslots = (uint16_t)f.most,
+							.ncode = f.code.n,
+							.code = f.code.p,
+							.span = f.span.p };
+	return (uint16_t)(lo->value_of[def->id] - 1);
+}
+
+static void value_into(Fn *f, Node *n, Reg dst)
+{
+	Reg fn = any(f, n->call.fn), base = temps(f, n->call.n);
+
+	for (uint32_t i = 0; i < n->call.n; i++)
+		into(f, n->call.arg[i].value, base + i);
+	f->lo->too_big |= n->call.n > 255;
+	emit(f, insn_abc(I_CALLV, n->call.n, dst, fn, base));
+}
+
+/* ---- methods, layers, options, results ---- */
+
+static void method_into(Fn *f, Node *n, Reg dst)
+{
+	Lower *lo = f->lo;
+	MethodSite site = { .name = name_index(lo, n->call.fn->attr.sym->text) };
+	uint16_t *kw = arena_new_n(lo->a, uint16_t, n->call.n);
+	Reg base = temps(f, n->call.n + 1);
+
+	into(f, n->call.fn->attr.obj, base);
+	for (uint32_t i = 0; i < n->call.n; i++) {
+		const Arg *a = &n->call.arg[i];
+
+		into(f, a->value, base + 1 + i);
+		if (a->name)
+			kw[site.nkw++] = name_index(lo, a->name->text);
+		else
+			site.npos++;
+	}
+	lo->too_big |= n->call.n > 64;
+	site.kw = kw;
+	vec_push(lo->a, &lo->msite, site);
+	lo->too_big |= lo->msite.n > UINT16_MAX;
+	emit(f, insn_abc(I_CALLM, 0, dst, lo->msite.n - 1, base));
+}
+
+static void layer_into(Fn *f, Node *n, WireId id, Reg dst)
+{
+	Lower *lo = f->lo;
+	const WireProto *p = wire_proto(id);
+	LayerSite site = { .proto = (uint8_t)id };
+	uint8_t *field = arena_alloc(lo->a, n->call.n);
+	Reg base = temps(f, n->call.n);
+
+	for (uint32_t i = 0; i < n->call.n; i++) {
+		const Arg *a = &n->call.arg[i];
+		int k = a->name ? wire_field(p, a->name->text) : (int)i;
+
+		if (k < 0 || k >= p->nfields)
+			continue;
+		into(f, a->value, base + site.n);
+		field[site.n++] = (uint8_t)k;
+	}
+	site.field = field;
+	vec_push(lo->a, &lo->lsite, site);
+	lo->too_big |= lo->lsite.n > UINT16_MAX;
+	emit(f, insn_abc(I_LAYER, 0, dst, lo->lsite.n - 1, base));
+}
+
+static void option_into(Fn *f, Node *n, Reg dst)
+{
+	Reg base = temps(f, n->call.n);
+
+	for (uint32_t i = 0; i < n->call.n; i++)
+		into(f, n->call.arg[i].value, base + i);
+	f->lo->too_big |= n->call.n > 255;
+	emit(f, insn_abc(I_OPTION, n->call.n, dst, n->call.fn->name.index, base));
+}
+
+static void result_into(Fn *f, Node *n, Node *decl, Reg dst)
+{
+	uint32_t fields = decl->result.n;
+	Reg base = temps(f, fields);
+
+	for (uint32_t i = 0; i < fields; i++)
+		emit(f, insn_abc(I_LOADNONE, 0, base + i, 0, 0));
+	for (uint32_t i = 0; i < n->call.n; i++) {
+		const Arg *a = &n->call.arg[i];
+		uint32_t k = a->name ? 0 : i;
+
+		while (a->name && k < fields && decl->result.field[k].name != a->name)
+			k++;
+		if (k >= fields)
+			continue;
+		into(f, a->value, base + k);
+		convert(f, decl->result.field[k].type, base + k);
+	}
+	emit(f, insn_abc(I_RESULT, 0, dst, result_index(f->lo, decl), base));
+}
+
+/* ---- all calls ---- */
+
+void call_into(Fn *f, Node *n, Reg dst)
+{
+	Node *fn = n->call.fn;
+	RefKind ref = fn->kind == N_NAME ? fn->name.ref : REF_VAR;
+
+	if (fn->kind == N_ATTR) {
+		if (!type_method_into(f, n, dst))
+			method_into(f, n, dst);
+	} else if (ref == REF_BUILTIN) {
+		builtin_into(f, n, (BuiltinFunc)fn->name.index, dst);
+	} else if (ref == REF_FUNC) {
+		def_into(f, n, fn->name.node, dst);
+	} else if (ref == REF_PROTO) {
+		layer_into(f, n, (WireId)fn->name.index, dst);
+	} else if (ref == REF_OPTION) {
+		option_into(f, n, dst);
+	} else if (ref == REF_RESULT) {
+		result_into(f, n, fn->name.node, dst);
+	} else {
+		value_into(f, n, dst);
+	}
+}
+
+void lambda_into(Fn *f, Node *n, Reg dst)
+{
+	const Scope *s = n->func.scope;
+	uint32_t required = required_params(n), defaults = n->func.n - required, all = defaults + s->captures.n;
+	Reg base = temps(f, all);
+
+	for (uint32_t i = 0; i < defaults; i++)
+		into(f, n->func.param[required + i].dflt, base + i);
+	for (uint32_t i = 0; i < s->captures.n; i++) {
+		const Var *outer = s->captures.p[i]->outer;
+		Reg r;
+
+		if (!var_reg(f, outer, &r))
+			continue;
+		check_assigned(f, outer, r);
+		emit(f, insn_abc(I_MOVE, 0, base + defaults + i, r, 0));
+	}
+	f->lo->too_big |= all > 255;
+	emit(f, insn_abc(I_LAMBDA, all, dst, fn_index(f->lo, n), base));
+}
