@@ -59,6 +59,8 @@ typedef struct RunOptions {
 	int64_t tick_ns;
 	void *event_ctx;
 
+	Str program_name, program; /* for messages that name a line of it */
+	bool zones_none;   /* where no policy says zone(): nothing may be looked up (mcp) */
 	int write_fd;      /* pcapng goes here, or -1 */
 	uint64_t seed;
 	const char *iface; /* --iface: the only interface to use, or NULL */

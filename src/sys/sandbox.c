@@ -43,17 +43,22 @@ uint64_t sandbox_caps(void)
 	return (uint64_t)d[1].effective << 32 | d[0].effective;
 }
 
+/* Needs CAP_SETPCAP, which a binary with file capabilities lacks: there
+ * no_new_privs keeps the bounding set from ever mattering. */
+static void bounding_keep(uint64_t mask)
+{
+	for (int cap = 0; cap <= 63; cap++)
+		if (!(mask >> cap & 1) && prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1)
+			prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+}
+
 int sandbox_caps_keep(uint64_t mask)
 {
 	struct __user_cap_data_struct d[2];
 	uint64_t have = sandbox_caps() & mask, left;
 	int r;
 
-	/* needs CAP_SETPCAP, which a binary with file capabilities lacks: there
-	 * no_new_privs keeps the bounding set from ever mattering */
-	for (int cap = 0; cap <= 63; cap++)
-		if (!(mask >> cap & 1) && prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1)
-			prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+	bounding_keep(mask);
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
@@ -100,6 +105,7 @@ int sandbox_leave_root(uint64_t mask, const char **ret_name)
 		*ret_name = "nobody";
 		user_find("nobody", &uid, &gid);
 	}
+	bounding_keep(mask); /* while CAP_SETPCAP is there */
 	if (mask && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
 		return -errno;
 	if (setgroups(0, NULL) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid))

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/run.h"
+
+#include "base/exits.h"
+#include "base/limits.h"
+#include "gate/loader.h"
+#include "gate/opener.h"
+#include "sys/clock.h"
+#include "sys/proc.h"
+#include "sys/sandbox.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { RUN_BUF = 512 * 1024, END_PATIENCE_MS = 5000, ENGINE_PATIENCE_MS = 1000, KEEP = 4 };
+
+typedef struct Run {
+	const RunOptions *o;
+	char *why;
+	int self_fd;	  /* pidfd of cmd: its children die with it */
+	int engine_gate[2], cmd_gate[2], gate_netd[2], engine_out[2];
+	Child opener, engine, loader, peer;
+	const char *user; /* who the processes are */
+	uint8_t *buf;
+	bool interrupted;
+	bool gate_ended;  /* GATE_END came */
+	int gate_exit, engine_exit;
+	bool engine_told; /* FAIL or DONE came */
+} Run;
+
+static volatile sig_atomic_t signals_seen;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	signals_seen++;
+}
+
+static int run_fail(Run *r, int exit, const char *text)
+{
+	if (!r->why[0])
+		snprintf(r->why, RUN_WHY, "%s", text);
+	return exit;
+}
+
+/* ---- what is missing ---- */
+
+void gate_run_missing(const char *exe, char ret_why[RUN_WHY])
+{
+	uint64_t have = sandbox_caps();
+	bool raw = have & SANDBOX_CAP_NET_RAW, admin = have & SANDBOX_CAP_NET_ADMIN;
+
+	ret_why[0] = 0;
+	if (raw && admin)
+		return;
+	snprintf(ret_why, RUN_WHY,
+		 "missing: %s%s%s; run it by sudo, or once: sudo setcap cap_net_raw,cap_net_admin+ep %s",
+		 raw ? "" : "CAP_NET_RAW (packet sockets)", raw || admin ? "" : " and ",
+		 admin ? "" : "CAP_NET_ADMIN (keeping the kernel from answering for our ports)", exe);
+}
+
+/* ---- children ---- */
+
+static void child_signals(void)
+{
+	sigset_t none;
+
+	signal(SIGINT, SIG_IGN); /* Ctrl-C goes to the whole group; cmd passes it on */
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void child_fds(int a, int b, int c)
+{
+	int keep[KEEP] = { a, b, c, sandbox_is_widened() ? 2 : -1 };
+
+	proc_close_all_but(keep, KEEP);
+}
+
+static void limit(int what, rlim_t most)
+{
+	struct rlimit l = { most, most };
+
+	setrlimit((__rlimit_resource_t)what, &l);
+}
+
+/* What the sandbox lacks, as the engine's own last or first word. */
+static void engine_missing(int out_fd, unsigned missing, bool fatal)
+{
+	char text[256] = "";
+	uint8_t buf[512];
+	Writer w = writer(buf, sizeof buf);
+	Msg m = { .type = MSG_FAIL, .fail = { .exit = SONDE_EXIT_ENVIRONMENT } };
+	size_t n = 0;
+
+	for (unsigned i = 0; i < SANDBOX_N; i++)
+		if (missing >> i & 1)
+			n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? "; " : "",
+					      sandbox_layer_text((SandboxLayer)i));
+	if (fatal) {
+		m.fail.code = str_bytes(STR("E-SANDBOX"));
+		m.fail.message = str_bytes(str_c(text));
+	} else {
+		m = (Msg){ .type = MSG_WARN,
+			   .warn = { .code = str_bytes(STR("W-SANDBOX")),
+				     .count = 1,
+				     .evidence = str_bytes(str_c(text)),
+				     .meaning = str_bytes(STR("the engine runs without these layers (--insecure-dev)")),
+				     .next = str_bytes(STR("use a kernel that has them")) } };
+	}
+	if (msg_put(&w, &m) && write(out_fd, w.p, w.n) < 0 && fatal)
+		_exit(SONDE_EXIT_ENVIRONMENT);
+}
+
+static _Noreturn void engine_child(const Run *r, bool namespaces)
+{
+	const RunOptions *o = r->o;
+	int gate_fd = o->mode == RUN_ALONE ? -1 : r->engine_gate[0], out_fd = r->engine_out[0];
+	const int in[2] = { gate_fd, -1 }, out[2] = { gate_fd, out_fd };
+	unsigned missing = 0;
+	void *mem;
+
+	proc_die_with(r->self_fd);
+	child_signals();
+	child_fds(gate_fd, out_fd, -1);
+	proc_seal();
+	limit(RLIMIT_CORE, 0);
+	limit(RLIMIT_FSIZE, 0);
+	limit(RLIMIT_NPROC, 0);
+	mem = mmap(NULL, o->engine_memory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (mem == MAP_FAILED)
+		_exit(SONDE_EXIT_ENVIRONMENT);
+	if (o->mode == RUN_GATE && !namespaces)
+		missing |= 1u << SANDBOX_NAMESPACES;
+	missing |= sandbox_engine(namespaces, in, out);
+	if (missing)
+		engine_missing(out_fd, missing, !o->insecure_dev);
+	if (missing && !o->insecure_dev)
+		_exit(SONDE_EXIT_ENVIRONMENT);
+	_exit(o->engine_main(o->engine_ctx, gate_fd, out_fd, mem, o->engine_memory));
+}
+
+static int fork_engine(Run *r)
+{
+	bool namespaces = r->o->mode == RUN_GATE;
+	int p = namespaces ? proc_fork_ns(&r->engine, sandbox_engine_clone) : proc_fork(&r->engine);
+
+	if (p < 0 && namespaces) { /* no user namespaces here: told by the child as a missing layer */
+		namespaces = false;
+		p = proc_fork(&r->engine);
+	}
+	if (p == 0)
+		engine_child(r, namespaces);
+	return p < 0 ? p : 0;
+}
+
+static int fork_loader(Run *r)
+{
+	LoaderFds fds = { .engine = r->engine_gate[1], .cmd = r->cmd_gate[1], .netd = r->gate_netd[0] };
+	int p = proc_fork(&r->loader);
+
+	if (p)
+		return p < 0 ? p : 0;
+	proc_die_with(r->self_fd);
+	child_signals();
+	int keep[] = { fds.engine, fds.cmd, fds.netd, r->o->write_fd, sandbox_is_widened() ? 2 : -1 };
+	proc_close_all_but(keep, sizeof keep / sizeof *keep);
+	_exit(loader_main(r->o, &fds));
+}
+
+/* Not tied to cmd's life: it has to clean up after it. */
+static int fork_opener(Run *r)
+{
+	uint32_t number = (uint32_t)getpid();
+	int p = proc_fork(&r->opener);
+
+	if (p)
+		return p < 0 ? p : 0;
+	child_signals();
+	child_fds(r->gate_netd[1], -1, -1);
+	_exit(opener_main(r->gate_netd[1], number));
+}
+
+static int fork_peer(Run *r)
+{
+	int p = proc_fork(&r->peer);
+
+	if (p)
+		return p < 0 ? p : 0;
+	proc_die_with(r->self_fd);
+	child_signals();
+	child_fds(r->engine_gate[1], r->o->peer_file, -1);
+	proc_seal();
+	_exit(r->o->peer_main(r->o->peer_ctx, r->engine_gate[1]));
+}
+
+/* ---- start ---- */
+
+static int make_channels(Run *r)
+{
+	int e = proc_channel(r->engine_out);
+
+	if (!e && r->o->mode != RUN_ALONE)
+		e = proc_channel(r->engine_gate);
+	if (!e && r->o->mode == RUN_GATE)
+		e = proc_channel(r->cmd_gate);
+	if (!e && r->o->mode == RUN_GATE)
+		e = proc_channel(r->gate_netd);
+	return e;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+	sigset_t block;
+
+	sigemptyset(&block);
+	sigaddset(&block, SIGINT);
+	sigaddset(&block, SIGTERM);
+	sigaddset(&block, SIGHUP);
+	sigprocmask(SIG_BLOCK, &block, NULL); /* they come in ppoll() only */
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGHUP, &sa, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* The opener first, since it alone keeps capabilities; then cmd has none, and so
+ * have all that come after from their first instruction on. */
+static int start(Run *r)
+{
+	int e = make_channels(r);
+
+	catch_signals();
+	if (!e && r->o->mode == RUN_GATE)
+		e = fork_opener(r);
+	if (!e)
+		e = sandbox_leave_root(0, &r->user);
+	if (!e)
+		e = sandbox_caps_keep(0);
+	if (!e)
+		e = fork_engine(r);
+	if (!e && r->o->mode == RUN_GATE)
+		e = fork_loader(r);
+	if (!e && r->o->mode == RUN_PEER)
+		e = fork_peer(r);
+	/* the children's ends: whoever ends is then seen by the other side */
+	proc_close(&r->engine_out[0]);
+	proc_close(&r->engine_gate[0]);
+	proc_close(&r->engine_gate[1]);
+	proc_close(&r->cmd_gate[1]);
+	proc_close(&r->gate_netd[0]);
+	proc_close(&r->gate_netd[1]);
+	return e;
+}
+
+/* ---- events ---- */
+
+static void note(Run *r, const Msg *m)
+{
+	if (m->type == MSG_GATE_END) {
+		r->gate_ended = true;
+		r->gate_exit = m->gate_end.exit;
+	}
+	if (m->type == MSG_FAIL || m->type == MSG_DONE)
+		r->engine_told = true;
+	r->o->event(r->o->event_ctx, m);
+}
+
+/* One datagram of whole messages.  False: the other side is gone, or talks nonsense. */
+static bool take(Run *r, int *fd, char from)
+{
+	ssize_t n = recv(*fd, r->buf, RUN_BUF, MSG_DONTWAIT | MSG_TRUNC);
+	Cursor c;
+	Msg m;
+	MsgRead got;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	c = cursor(BYTES(r->buf, n > 0 && n <= RUN_BUF ? (size_t)n : 0));
+	while ((got = msg_get(&c, from, &m)) == MSG_OK)
+		note(r, &m);
+	if (n > 0 && n <= RUN_BUF && got == MSG_EMPTY)
+		return true;
+	proc_close(fd);
+	return false;
+}
+
+static void interrupt(Run *r)
+{
+	int n = signals_seen;
+
+	signals_seen = 0;
+	if (!n)
+		return;
+	if (r->cmd_gate[0] >= 0 && !r->interrupted)
+		proc_send(r->cmd_gate[0], BYTES("i", 1), NULL, 0);
+	else if (r->cmd_gate[0] >= 0)
+		proc_close(&r->cmd_gate[0]); /* a second time: the gate leaves at once, netd cleans up */
+	else
+		proc_kill(&r->engine);
+	r->interrupted = true;
+}
+
+enum { EV_OUT, EV_GATE, EV_ENGINE, EV_N };
+
+static int run_poll(Run *r, short revents[EV_N])
+{
+	struct pollfd p[EV_N] = {
+		[EV_OUT] = { .fd = r->engine_out[1], .events = POLLIN },
+		[EV_GATE] = { .fd = r->cmd_gate[0], .events = POLLIN },
+		[EV_ENGINE] = { .fd = r->engine.fd, .events = POLLIN },
+	};
+	struct timespec t = { .tv_sec = r->o->tick_ns / 1000000000, .tv_nsec = r->o->tick_ns % 1000000000 };
+	sigset_t none;
+	int n;
+
+	sigemptyset(&none);
+	n = ppoll(p, EV_N, r->o->tick_ns ? &t : NULL, &none);
+	for (int i = 0; i < EV_N; i++)
+		revents[i] = n > 0 ? p[i].revents : 0;
+	return n;
+}
+
+/* The gate's end without GATE_END: it died, and nothing may go on. */
+static void gate_gone(Run *r)
+{
+	if (!r->gate_ended && !r->interrupted) {
+		run_fail(r, 0, "the gate died");
+		r->gate_exit = SONDE_EXIT_ENVIRONMENT;
+	}
+	r->gate_ended = true;
+	proc_kill(&r->engine);
+}
+
+static bool running(const Run *r)
+{
+	bool gate = r->o->mode == RUN_GATE && r->cmd_gate[0] >= 0 && !r->gate_ended;
+
+	return r->engine.pid > 0 || r->engine_out[1] >= 0 || gate;
+}
+
+static void serve(Run *r)
+{
+	int64_t next = clock_mono_ns() + r->o->tick_ns;
+	int64_t patience = INT64_MAX;
+
+	while (running(r)) {
+		short ev[EV_N];
+		int n = run_poll(r, ev);
+		int64_t now = clock_mono_ns();
+
+		interrupt(r);
+		if (n == 0 || (r->o->tick_ns && now >= next)) {
+			next = now + r->o->tick_ns;
+			r->o->tick(r->o->event_ctx);
+		}
+		if (ev[EV_OUT])
+			take(r, &r->engine_out[1], 'O');
+		if (ev[EV_GATE] && !take(r, &r->cmd_gate[0], 'P'))
+			gate_gone(r);
+		if (ev[EV_ENGINE])
+			r->engine_exit = proc_wait(&r->engine, -1);
+		if (r->gate_ended && patience == INT64_MAX)
+			patience = now + (int64_t)ENGINE_PATIENCE_MS * 1000000;
+		if (now > patience)
+			proc_kill(&r->engine);
+	}
+}
+
+/* ---- end ---- */
+
+static int netd_end(Run *r)
+{
+	uint32_t number = (uint32_t)getpid();
+	int code;
+
+	if (r->opener.pid <= 0)
+		return SONDE_EXIT_OK;
+	code = proc_wait(&r->opener, END_PATIENCE_MS);
+	if (code == SONDE_EXIT_OK)
+		return SONDE_EXIT_OK;
+	snprintf(r->why, RUN_WHY,
+		 "netd did not prove that its table is gone; look with `nft list tables`, remove it with `nft delete "
+		 "table inet sonde-%u`",
+		 number);
+	return SONDE_EXIT_ENVIRONMENT;
+}
+
+static int engine_end(Run *r)
+{
+	char text[128];
+
+	if (r->engine_exit < 256)
+		return r->engine_exit < 0 ? SONDE_EXIT_ENVIRONMENT : r->engine_exit;
+	if (r->gate_exit) /* it was ended because of that */
+		return r->gate_exit;
+	snprintf(text, sizeof text, "the engine was killed by signal %d%s", r->engine_exit - 256,
+		 r->engine_exit - 256 == SIGSYS	   ? " (it tried a system call outside of its sandbox)"
+		 : r->engine_exit - 256 == SIGSEGV ? " (a fault, or a read of the time-stamp counter)"
+						   : "");
+	return run_fail(r, SONDE_EXIT_ENVIRONMENT, text);
+}
+
+static int run_end(Run *r)
+{
+	int netd, engine;
+
+	proc_close(&r->cmd_gate[0]);
+	netd = netd_end(r);
+	engine = engine_end(r);
+	if (r->peer.pid > 0)
+		proc_wait(&r->peer, END_PATIENCE_MS);
+	if (netd)
+		return netd;
+	if (r->interrupted) {
+		r->why[0] = 0;
+		return SONDE_EXIT_INTERRUPTED;
+	}
+	return r->gate_exit ? r->gate_exit : engine;
+}
+
+int gate_run(const RunOptions *o, char ret_why[RUN_WHY])
+{
+	Run r = { .o = o,
+		  .why = ret_why,
+		  .self_fd = proc_self_fd(),
+		  .engine_gate = { -1, -1 },
+		  .cmd_gate = { -1, -1 },
+		  .gate_netd = { -1, -1 },
+		  .engine_out = { -1, -1 },
+		  .opener = CHILD_NONE,
+		  .engine = CHILD_NONE,
+		  .loader = CHILD_NONE,
+		  .peer = CHILD_NONE };
+	int e;
+
+	ret_why[0] = 0;
+	r.buf = malloc(RUN_BUF);
+	if (!r.buf)
+		return run_fail(&r, SONDE_EXIT_ENVIRONMENT, "no memory");
+	e = start(&r);
+	if (e) {
+		proc_kill(&r.engine);
+		snprintf(ret_why, RUN_WHY, "the processes of a run can't be started: %s", strerror(-e));
+		return SONDE_EXIT_ENVIRONMENT;
+	}
+	serve(&r);
+	e = run_end(&r);
+	free(r.buf);
+	proc_close(&r.self_fd);
+	return e;
+}
