@@ -87,8 +87,8 @@ class Forbidden:
     word: .seen counts the kinds of offence, .frames keeps the first 20."""
 
     def __init__(self, mac, addresses, peers, next_hops, mtu=1500, ports=None, dports=None):
-        """mac, next_hops: MAC text; addresses: our own IPs, peers: IPs in reach; ports,
-        dports: allowed local and remote ports (None: any)."""
+        """mac, next_hops: MAC text; addresses: our own IPs, peers: IPs in reach (and the only
+        targets of ARP); ports: allowed local ports; dports: {protocol: remote ports}; None: any."""
         import ipaddress
         self.mac = mac_bytes(mac)
         self.ours = {ipaddress.ip_address(a).packed for a in addresses}
@@ -118,7 +118,7 @@ class Forbidden:
             return out + [f"EtherType {kind:04x}"]
         if len(d) - 14 > self.mtu:
             out.append("above MTU")
-        if d[14] >> 4 != (4 if kind == ETH_IP else 6):
+        if len(d) == 14 or d[14] >> 4 != (4 if kind == ETH_IP else 6):
             return out + ["version"]
         solicits = d[0:3] == b"\x33\x33\xff" and kind == ETH_IP6 and d[20] == 58 and d[54:55] == b"\x87"
         if d[0:6] not in self.hops and not solicits:
@@ -135,6 +135,8 @@ class Forbidden:
             out.append("ARP source")
         if d[28:32] == d[38:42]:
             out.append("gratuitous ARP")
+        elif d[38:42] not in self.peers:
+            out.append("ARP target")
         return out
 
     def _ip4(self, d):
@@ -188,7 +190,7 @@ class Forbidden:
         sport, dport = struct.unpack_from("!HH", p)
         if self.ports is not None and sport not in self.ports:
             out.append("port not owned")
-        if self.dports is not None and dport not in self.dports:
+        if self.dports is not None and dport not in self.dports.get(proto, ()):
             out.append("remote port")
         if proto == 17 and not 8 <= struct.unpack_from("!H", p, 4)[0] <= len(p):
             out.append("UDP length")

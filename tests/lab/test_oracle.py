@@ -23,7 +23,7 @@ OUT6 = IPv6(src="fd00::1", dst="fd00::2")
 
 def judge(frame):
     f = oracle.Forbidden(US, ["10.9.0.1", "fd00::1"], ["10.9.0.2", "fd00::2"], [HOP],
-                         ports={61000}, dports={7, 80})
+                         ports={61000}, dports={17: {7}, 6: {80}})
     return sorted(f.judge([(0, bytes(frame))]))
 
 
