@@ -31,6 +31,7 @@ typedef struct Meter {
 	uint64_t open;      /* flows opened and not yet reset: what may still be sent so */
 	uint64_t held[BOUND_N]; /* frames that a rate delayed */
 	uint64_t held_spoof;
+	bool asked_again;   /* the frame at hand was held before */
 	uint32_t refused;   /* frames that broke a rule */
 	Bucket pace[BOUND_N]; /* RATE, BYTE_RATE, SYN_RATE */
 	Bucket *peer, *peer_syn; /* by hash of the destination: peers that meet share one; NULL: not set */

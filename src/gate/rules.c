@@ -173,6 +173,7 @@ Rules *rules_make(const RulesInput *in, Findings *f)
 
 	r->own = in->own;
 	r->nown = in->nown;
+	r->own_words = arena_new_n(f->a, uint32_t, in->nown);
 	r->zones_all = set_zones(in, f->a, &r->zones, &r->nzones);
 	for (uint32_t i = 0; i < in->npolicies; i++)
 		r->output_measurements |= in->policies[i].decls.output_measurements;
@@ -233,6 +234,14 @@ bool rules_own(const Rules *r, Ip ip)
 	for (uint32_t i = 0; i < r->nown; i++)
 		if (ip_eq(r->own[i].ip, ip))
 			return true;
+	return false;
+}
+
+bool rules_own_word(const Rules *r, Ip ip, ReachWord w)
+{
+	for (uint32_t i = 0; i < r->nown; i++)
+		if (ip_eq(r->own[i].ip, ip))
+			return r->own_words[i] >> w & 1;
 	return false;
 }
 

@@ -93,6 +93,7 @@ typedef struct Rules {
 	VEC(Segment6) seg6;
 	const OwnAddr *own;
 	uint32_t nown;
+	uint32_t *own_words; /* words given for our own addresses, which are no peers: claims about them */
 	VEC(SpoofRule) spoof;
 	VEC(ListenRule) listen;
 	VEC(Pin) pins;      /* the given ones that lie in reach, in the order given */
@@ -134,6 +135,8 @@ Rules *rules_make(const RulesInput *in, Findings *f);
 /* NULL: not in reach. */
 const Rights *rules_peer(const Rules *r, Ip ip);
 bool rules_own(const Rules *r, Ip ip);
+/* Whether program and policy gave a word for an address of ours. */
+bool rules_own_word(const Rules *r, Ip ip, ReachWord w);
 /* The index of the right to claim this source, or -1. */
 int rules_spoof_ip(const Rules *r, Ip ip);
 int rules_spoof_mac(const Rules *r, Mac m);

@@ -464,6 +464,18 @@ static const Rights *rights_at(Maker *k, Ip ip)
 	return kept;
 }
 
+/* Words about our own address, which itself is never a peer. */
+static void own_words(Maker *k, Ip ip)
+{
+	uint32_t words = k->manifest->words;
+
+	for (uint32_t i = 0; i < k->in->npolicies; i++)
+		words &= k->policy[i].peer ? k->policy[i].words : 0;
+	for (uint32_t i = 0; i < k->in->nown; i++)
+		if (ip_eq(k->in->own[i].ip, ip))
+			k->r->own_words[i] = words;
+}
+
 static bool touched(const Maker *k, Ip ip)
 {
 	for (uint32_t i = 0; i < k->item.n; i++)
@@ -481,6 +493,7 @@ static void make_piece(Maker *k, Ip lo, Ip hi)
 	grant_manifest(k, lo, k->manifest);
 	const Rights *rights = rights_at(k, lo);
 
+	own_words(k, lo);
 	judge_piece(k, lo, hi);
 	if (!rights || (rights->need & ~rights->words))
 		return;
