@@ -19,6 +19,12 @@ def run(mode, lines):
     return out
 
 
+def run_free(mode):
+    """The lines of a mode that reads nothing."""
+    return subprocess.run([WIRE_DUMP, mode], text=True, capture_output=True, timeout=120,
+                          check=True).stdout.splitlines()
+
+
 def decode(frames):
     """frames: (first layer, bytes)."""
     return [json.loads(line) for line in run("decode", [f"{first} {raw.hex()}" for first, raw in frames])]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Encoder and decoder against Scapy: byte for byte and field by field."""
 import ipaddress
+import pathlib
 import random
 
 import pytest
@@ -248,3 +249,8 @@ def test_padding_is_no_payload():
     assert got["payload"] == b"abc".hex() and got["padding"] == bytes(15).hex()
     assert Ether(raw).getlayer(Padding).load == bytes(15)
     assert [x["csum"] for x in got["layers"]] == ["none", "good", "good"]
+
+
+def test_the_fuzzers_dictionary_is_that_of_the_tables():
+    kept = pathlib.Path(__file__).resolve().parents[1] / "fuzz/wire_frame.dict"
+    assert kept.read_text().splitlines() == [x for x in codec.run_free("dict") if x], "run seeds.py"
