@@ -12,11 +12,14 @@ Addresses are those of the test; nothing leaves the namespaces, since no
 interface of the host is ever moved into one."""
 import contextlib
 import ctypes
+import fcntl
 import functools
 import json
 import os
+import select
 import shutil
 import socket
+import struct
 import subprocess
 import tempfile
 import threading
@@ -340,6 +343,11 @@ class Lab:
             self._segments.append([(ia, addr_a), (ib, addr_b)])
         return ia, ib, self.keep(cable)
 
+    def tun(self, node, addr, peer, answer, name="tun0"):
+        """A link without Ethernet: a TUN device whose other end is answer(IP packet as bytes)
+        -> list of IP packets."""
+        return self.keep(Tun(node, name, addr, peer, answer))
+
     def chain(self, *nodes, net="10.20", mtus=None):
         """Links nodes[i] to nodes[i+1] as {net}.{i+1}.0/24 (.1 left, .2 right) and
         routes both ways along the chain.  Returns the list of (left, right) ends."""
@@ -377,6 +385,36 @@ class Lab:
         for node in self.nodes.values():
             node.close()
         shutil.rmtree(self.dir, True)
+
+
+class Tun:
+    """The far end of a TUN device, played by a thread."""
+
+    def __init__(self, node, name, addr, peer, answer):
+        with node.inside():  # linux/if_tun.h: TUNSETIFF; IFF_TUN | IFF_NO_PI
+            self.fd = os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC)
+            fcntl.ioctl(self.fd, 0x400454CA, struct.pack("16sH22x", name.encode(), 0x1001))
+        node.ip("addr", "add", addr, "peer", peer, "dev", name)
+        node.ip("link", "set", name, "up")
+        node.ifaces[name] = Iface(node, name)
+        self.seen, self.answer = [], answer
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.running = True
+        self.thread.start()
+
+    def _run(self):
+        while self.running:
+            if select.select([self.fd], [], [], 0.05)[0]:
+                packet = os.read(self.fd, 65536)
+                self.seen.append(packet)
+                for back in self.answer(packet):
+                    os.write(self.fd, bytes(back))
+
+    def stop(self):
+        if self.running:
+            self.running = False
+            self.thread.join(2)
+            os.close(self.fd)
 
 
 class Cable:
