@@ -48,6 +48,9 @@ static inline void wire_put(uint8_t *image, const WireField *f, uint64_t v)
 		*p = (uint8_t)v;
 	else if (f->bit % 8 == 0 && f->width == 32)
 		put_be32(p, (uint32_t)v);
+	else if (f->bit % 8 == 0 && f->width % 8 == 0)
+		for (unsigned n = f->width / 8u; n-- > 0; v >>= 8)
+			p[n] = (uint8_t)v;
 	else
 		bits_put(image, f->bit, f->width, v);
 }

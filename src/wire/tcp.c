@@ -76,15 +76,19 @@ static bool parse(WireParse *p, WireLayer *l)
 
 	if (!h)
 		return false;
-	size_t n = (size_t)(h[12] >> 4) * 4, here = wire_here(p, HDR);
+	size_t n = (size_t)(h[12] >> 4) * 4;
+	bool cut = wire_here(p, HDR) < DATAOFS_END;
 
-	if (p->quoted && (here < DATAOFS_END || n < HDR))
+	if (p->quoted && (cut || n < HDR))
 		n = HDR;
 	if (n < HDR)
 		return wire_fail(p, "TCP data offset %zu is below 5", n / 4);
 	if (!wire_take(p, l, n))
 		return false;
-	wire_take_var(p, l, V_OPTIONS, HDR, here < DATAOFS_END ? HDR + 1 : n);
+	if (cut)
+		l->set &= ~(UINT64_C(1) << F_TCP_OPTIONS); /* nobody knows whether there were any */
+	else
+		wire_take_var(p, l, V_OPTIONS, HDR, n);
 	if (n > HDR && l->len == n)
 		wire_check_options(p, l->proto, l->var[V_OPTIONS]);
 	wire_follow_port(p, true, get_be16(h), get_be16(h + 2));
