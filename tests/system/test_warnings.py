@@ -23,15 +23,15 @@ def pair(lab, *faults):
     return us, peer
 
 
-def puppet(answer):
-    """A lab whose peer is a puppet: answer(request, number) -> frames."""
+def puppet(answer, layer=ICMP):
+    """A lab whose peer is a puppet: answer(request, number) -> frames, for requests of `layer`."""
     def build(lab):
         us, peer = pair(lab)
         silent_kernel(peer)
         count = [0]
 
         def handler(p):
-            if IP not in p or p[IP].src != "10.9.0.1" or (ICMP in p and p[ICMP].type != 8):
+            if layer not in p or p[IP].src != "10.9.0.1" or (ICMP in p and p[ICMP].type != 8):
                 return []
             count[0] += 1
             return answer(p, count[0])
@@ -125,7 +125,7 @@ def shaped(lab):
 CASES = {
     "reordered_answers": (cable("ba.hold=2", "ba.behind=2"), 'sr([IP(dst="10.9.0.2")/ICMP() for i in range(9)], timeout=0.4, rate=200)'),
     "duplicate_answers": (cable("ba.twice=1"), PING),
-    "further_answers": (puppet(lambda p, n: [udp_back(p), with_ip(udp_back(p), id=9) / Raw(b"more")]), UDP_TWO),
+    "further_answers": (puppet(lambda p, n: [udp_back(p), with_ip(udp_back(p), id=9) / Raw(b"more")], UDP), UDP_TWO),
     "echo_payload_changed": (puppet(flipped_payload), PING),
     "ttl_changed": (puppet(lambda p, n: [with_ip(echo(p), ttl=64 - n % 2)]), PING),
     "fragment_with_DF": (puppet(with_df), 'ping("10.9.0.2", count=1, size=1000, timeout=0.4)'),
@@ -137,7 +137,7 @@ CASES = {
     "odd_path_mtu": (puppet(lambda p, n: [error_about(p, type=3, code=4, nexthopmtu=20)]), 'ping("10.9.0.2", count=1, df=True, size=1000, timeout=0.3)'),
     "bad_IP_checksum": (puppet(lambda p, n: [with_ip(echo(p), chksum=1)]), PING),
     "bad_ICMP_checksum": (puppet(lambda p, n: [echo(p, chksum=1)]), PING),
-    "bad_UDP_checksum": (puppet(lambda p, n: [udp_back(p, chksum=1)]), UDP_TWO),
+    "bad_UDP_checksum": (puppet(lambda p, n: [udp_back(p, chksum=1)], UDP), UDP_TWO),
     "paced": (cable("delay=0ms"), 'budget(rate=10)\nping("10.9.0.2", count=6, interval=0.01)'),
     "late_answers": (cable("ba.alternate=400ms"), 'ping("10.9.0.2", count=2, interval=0.01, timeout=0.1)\nsleep(0.6)\nping("10.9.0.2", count=1)'),
     "looped": (puppet(loop), PING),
