@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The checker: one abstract interpreter.
+ *
+ * It runs the program on facts (types.h) instead of values: all ways at once,
+ * calls in place (functions are not recursive), lib's verbs like the user's own
+ * functions.  From the one walk come types, None-ness, layer stacks, known values,
+ * lengths, the manifest and the worst case.
+ *
+ * Soundness.  Say that a state s (variables, objects, frames sent so far) of a
+ * run at a point is covered by (Env, Cells, Count) if each variable's value is one
+ * of its fact's values, each object made at a place is one of its Cell's objects,
+ * and the frames sent are at most Count's (and, at the end, at least its least).
+ * What must hold is: if the state before a statement is covered, so is the state
+ * behind it.  It does because
+ *   - ex() gives for operands' facts a fact of all values that the VM's operation
+ *     can give for values of them, or says an error; a table row or rule is the
+ *     claim for one operation, and what has no row is an error;
+ *   - join() covers both sides; a condition only drops values for which it can't
+ *     come out so (compare_part, truth_part, packet_having);
+ *   - objects: all references to objects of one place share a Cell, and Cells only
+ *     grow; walks are repeated until no Cell grew, so the last walk read from Cells
+ *     that cover all that the program ever puts in;
+ *   - loops are walked until the state at their head covers the state that comes
+ *     back; widening ends that;
+ *   - narrowing of a path (h.addr) is kept only for paths through values that
+ *     nobody can change, and ends when their variable is assigned.
+ * Errors are reported in the last walk only, at the place where the first rule
+ * does not hold; the value behind it is T_ERROR, which no rule complains about, so
+ * one cause gives one error.
+ *
+ * What it does not promise: that indexes are in range, numbers do not overflow,
+ * keys exist, a variable set on some ways only is set: these are run-time errors
+ * with a position.  The VM checks tags all the same; its safety rests on nothing
+ * said here.
+ */
+#include "lang/facts_inside.h"
+
+#include <stdio.h>
+
+enum { WALKS_MOST = 12 };
+
+#define CODE(code, meaning) { code, meaning },
+const CodeRow diag_codes[] = {
+#include "lang/codes.def"
+};
+#undef CODE
+const uint32_t diag_codes_n = sizeof diag_codes / sizeof *diag_codes;
+
+/* ---- steps ---- */
+
+void step(Facts *f, uint32_t n)
+{
+	f->steps += n;
+	if (f->steps <= LIMIT_CHECK_STEPS)
+		return;
+	f->quiet = 0;
+	f->steps = 0;
+	say(f, "E-COMPLEX", f->stmt ? f->stmt : f->in->ast->files.p[0].module, "the program is too complex to be checked");
+	longjmp(*f->complex, 1);
+}
+
+/* ---- words ---- */
+
+const Fact *bad(Facts *f)
+{
+	return mk(f, T_ERROR);
+}
+
+bool in_lib(Facts *f, const Node *n)
+{
+	return f->in->ast->files.p[n->file].lib;
+}
+
+const Node *users_node(Facts *f, const Node *n)
+{
+	const Frame *fr = f->frame;
+
+	while (in_lib(f, n) && fr && fr->call) {
+		n = fr->call;
+		fr = fr->up;
+	}
+	return n;
+}
+
+Str source(Facts *f, const Node *n)
+{
+	Str text = f->in->ast->files.p[n->file].text;
+
+	return (Str){ text.p + n->span.from, n->span.to - n->span.from };
+}
+
+static DiagList *list_of(Facts *f, const Node *n)
+{
+	return n->file == 0 || !f->in->lib_diags || !in_lib(f, n) ? f->in->diags : f->in->lib_diags;
+}
+
+static Diag *say_v(Facts *f, const char *code, const Node *n, Span span, const char *fmt, va_list ap)
+	__attribute__((format(printf, 5, 0)));
+
+static Diag *say_v(Facts *f, const char *code, const Node *n, Span span, const char *fmt, va_list ap)
+{
+	char text[LIMIT_DIAG_TEXT];
+
+	if (f->quiet || (code[0] == 'W' && in_lib(f, n))) {
+		f->spare = (Diag){ 0 };
+		return &f->spare;
+	}
+	if (in_lib(f, n) && n->file != users_node(f, n)->file) {
+		n = users_node(f, n);
+		span = n->span;
+	}
+	vsnprintf(text, sizeof text, fmt, ap);
+	return diag_add(list_of(f, n), code, span, "%s", text);
+}
+
+Diag *say(Facts *f, const char *code, const Node *n, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	Diag *d = say_v(f, code, n, n->span, fmt, ap);
+	va_end(ap);
+	return d;
+}
+
+Diag *say_at(Facts *f, const char *code, const Node *file, Span span, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	Diag *d = say_v(f, code, file, span, fmt, ap);
+	va_end(ap);
+	return d;
+}
+
+void fix_span(Facts *f, Diag *d, const Node *n, Span span, Str text)
+{
+	if (!f->quiet && n->file == 0)
+		diag_fix(d, span, text);
+}
+
+void fix(Facts *f, Diag *d, const Node *n, Str text)
+{
+	fix_span(f, d, n, n->span, text);
+}
+
+void fix_declare(Facts *f, Diag *d, Str line)
+{
+	if (f->quiet)
+		return;
+	diag_fix(d, f->reach_span, str_printf(f->a, "%.*s\n", STR_ARG(line)));
+	d->fix.widening = true;
+}
+
+/* ---- walks ---- */
+
+static void walk_module(Facts *f, const AstFile *file, const Fact **g)
+{
+	Frame fr = { .func = file->module, .lib = file->lib, .value = mk(f, T_NEVER) };
+	Env *e = arena_new(f->a, Env);
+
+	fr.path = file->module->id;
+	e->g = g;
+	e->own_g = true;
+	e->nl = file->module->module.scope->n_slots;
+	e->l = arena_new_n(f->a, const Fact *, e->nl + 1);
+	f->frame = &fr;
+	f->env = e;
+	do_body(f, file->module->module.body);
+}
+
+/* A function that nobody called: its body is checked with arguments of any kind. */
+static void walk_uncalled(Facts *f, Node *def, const Fact **g)
+{
+	Frame fr = { .func = f->in->ast->files.p[0].module, .value = mk(f, T_NEVER) };
+	Env e = { .g = g };
+	const Fact **arg = arena_new_n(f->a, const Fact *, def->func.n + 1);
+
+	f->frame = &fr;
+	f->env = &e;
+	f->silent++;
+	for (uint32_t i = 0; i < def->func.n; i++) {
+		const Param *p = &def->func.param[i];
+
+		arg[i] = p->type ? sig_fact(f, node_type(f, p->type), NULL, def, i) : mk(f, T_ANY);
+	}
+	call_def(f, def, arg, def);
+	f->silent--;
+}
+
+static void walk_all(Facts *f)
+{
+	const Scopes *s = f->in->scopes;
+	const Fact **g = arena_new_n(f->a, const Fact *, s->n_globals + 1);
+	Ast *ast = f->in->ast;
+
+	f->walk++;
+	f->grew = false;
+	f->count = f->exit = (Count){ 0 };
+	f->exits = false;
+	f->unroll = 1;
+	for (uint32_t i = ast->files.n; i-- > 0;)
+		walk_module(f, &ast->files.p[i], g);
+	Count count = f->count;
+	Env *env = f->env;
+
+	for (uint32_t i = 0; i < s->defs.n; i++)
+		if (s->defs.p[i]->file == 0 && !f->called[s->defs.p[i]->id]) {
+			walk_uncalled(f, s->defs.p[i], env->g);
+			f->called[s->defs.p[i]->id] = 0;
+		}
+	f->count = count;
+	f->env = env;
+}
+
+/* A walk reports right away; if a Cell grew meanwhile, what it said is taken back. */
+static void walks(Facts *f)
+{
+	DiagList *d = f->in->diags, *l = f->in->lib_diags;
+	Manifest clean = *f->m;
+	uint32_t n = d->v.n, errors = d->errors, dropped = d->dropped, ln = l ? l->v.n : 0, lerrors = l ? l->errors : 0;
+
+	for (;;) {
+		memset(f->called, 0, f->in->ast->n_nodes);
+		memset(f->reached, 0, f->in->ast->n_nodes);
+		walk_all(f);
+		if (!f->grew)
+			return;
+		d->v.n = n;
+		d->errors = errors;
+		d->dropped = dropped;
+		if (l) {
+			l->v.n = ln;
+			l->errors = lerrors;
+		}
+		*f->m = clean;
+		if (f->walk == WALKS_MOST) {
+			say(f, "E-COMPLEX", f->in->ast->files.p[0].module, "the program is too complex to be checked");
+			return;
+		}
+	}
+}
+
+static Span head_of(const AstFile *file)
+{
+	const Node *m = file->module;
+	uint32_t at = m->module.body.n ? m->module.body.p[0]->span.from : 0;
+	const Node *first = m->module.body.n ? m->module.body.p[0] : NULL;
+
+	if (first && first->kind == N_EXPR && first->expr.value->kind == N_STR && m->module.body.n > 1)
+		at = m->module.body.p[1]->span.from;
+	return (Span){ at, at };
+}
+
+bool facts_run(const FactsIn *in, Manifest *m, FactsStats *ret_stats)
+{
+	Facts *f = arena_new(in->a, Facts);
+	jmp_buf complex, *full = in->a->full;
+	volatile bool done = false;
+
+	f->a = in->a;
+	f->in = in;
+	f->m = m;
+	f->complex = &complex;
+	f->cells = (Map){ .a = in->a };
+	f->seen = (Map){ .a = in->a };
+	f->memo = (Map){ .a = in->a };
+	f->reached = arena_alloc(in->a, in->ast->n_nodes);
+	f->called = arena_alloc(in->a, in->ast->n_nodes);
+	f->reach_span = head_of(&in->ast->files.p[0]);
+	sigs_init(&f->sigs, in->a);
+	if (setjmp(complex) == 0) {
+		walks(f);
+		done = true;
+	}
+	in->a->full = full;
+	if (done) {
+		unreached(f);
+		manifest_finish(f);
+	}
+	diag_sort(in->diags);
+	if (ret_stats)
+		*ret_stats = (FactsStats){ f->steps, f->walk, f->instances };
+	return in->diags->errors == 0 && (!in->lib_diags || in->lib_diags->errors == 0);
+}

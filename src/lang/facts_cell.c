@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What lists, sets and dicts contain.
+ *
+ * A Cell stands for all objects made at one place on one call path.  It only
+ * grows, so what is read from it holds for every object at every time; when a walk
+ * made one grow, the program is walked again.
+ *
+ * How long an object can get: each place that adds to it counts its additions per
+ * object, that is the rounds of those loops around it that began before the
+ * object was made.  Whether an object is of the current round of a loop is seen
+ * from the reference: `gen` is the time at which the expression that made it was
+ * walked, and a reference that came round by the loop's back edge (or out of a
+ * container) is older than the round.
+ */
+#include "base/rng.h"
+#include "lang/facts_inside.h"
+
+enum { WALKS_BEFORE_WIDENING = 4 };
+
+Cell *cell_at(Facts *f, const Node *n, uint32_t sub, FactKind kind)
+{
+	uint64_t key = rng_mix(rng_mix(f->frame->path ^ n->id) ^ ((uint64_t)sub << 8 | kind));
+	uint64_t *slot = map_get(&f->cells, BYTES(&key, sizeof key));
+
+	if (slot)
+		return (Cell *)(uintptr_t)*slot;
+	step(f, 4);
+	slot = map_put(&f->cells, BYTES(arena_copy(f->a, &key, sizeof key), sizeof key));
+	Cell *c = arena_new(f->a, Cell);
+
+	c->key = c->elem = mk(f, T_NEVER);
+	c->at_known = true;
+	*slot = (uint64_t)(uintptr_t)c;
+	return c;
+}
+
+void cell_elem(Facts *f, Cell *c, const Fact *x)
+{
+	const Fact *now = join(f, c->elem, x);
+
+	if (now == c->elem)
+		return;
+	f->grew = true;
+	c->elem = f->walk > WALKS_BEFORE_WIDENING ? widen(f, c->elem, now) : now;
+}
+
+void cell_key(Facts *f, Cell *c, const Fact *x)
+{
+	const Fact *now = join(f, c->key, x);
+
+	if (now == c->key)
+		return;
+	f->grew = true;
+	c->key = f->walk > WALKS_BEFORE_WIDENING ? widen(f, c->key, now) : now;
+}
+
+void cell_made(Facts *f, Cell *c, Len l)
+{
+	if (!c->made) {
+		c->made = f->frame->func;
+		c->len = l;
+		f->grew = true;
+		return;
+	}
+	if (l.lo < c->len.lo) {
+		c->len.lo = l.lo;
+		f->grew = true;
+	}
+	if (l.hi > c->len.hi) {
+		c->len.hi = f->walk > WALKS_BEFORE_WIDENING ? LEN_INF : l.hi;
+		f->grew = true;
+	}
+}
+
+/* How often the current place is reached for one object that `ref` refers to. */
+static uint64_t times(Facts *f, const Fact *ref)
+{
+	uint64_t n = 1;
+
+	for (const Frame *fr = f->frame; fr; fr = fr->up)
+		for (const Loop *l = fr->loop; l; l = l->up)
+			if (ref->gen <= l->since)
+				n = sat_mul(n, l->rounds);
+	return n;
+}
+
+void cell_grow(Facts *f, const Fact *ref, const Node *at, uint64_t n)
+{
+	Cell *c = ref->cell;
+	uint64_t site = rng_mix(f->frame->path ^ at->id), add = sat_mul(n, times(f, ref));
+
+	cell_changed(f, c);
+	for (uint32_t i = 0; i < c->grows.n; i++) {
+		CellSite *s = &c->grows.p[i];
+
+		if (s->site != site)
+			continue;
+		if (add > s->add) {
+			s->add = f->walk > WALKS_BEFORE_WIDENING ? LEN_INF : add;
+			f->grew = true;
+		}
+		return;
+	}
+	vec_push(f->a, &c->grows, (CellSite){ site, add });
+	f->grew |= add > 0;
+}
+
+void cell_changed(Facts *f, Cell *c)
+{
+	if (c->at_known) {
+		c->at_known = false;
+		f->grew = true;
+	}
+}
+
+void cell_shrinks(Facts *f, Cell *c)
+{
+	cell_changed(f, c);
+	if (!c->shrinks) {
+		c->shrinks = true;
+		f->grew = true;
+	}
+}
+
+void cell_at_add(Facts *f, Cell *c, uint32_t i, const Fact *x)
+{
+	if (i < c->at.n) {
+		const Fact *now = join(f, c->at.p[i], x);
+
+		if (now != c->at.p[i]) {
+			c->at.p[i] = f->walk > WALKS_BEFORE_WIDENING ? widen(f, c->at.p[i], now) : now;
+			f->grew = true;
+		}
+	} else {
+		vec_push(f->a, &c->at, x);
+		f->grew = true;
+	}
+}
+
+/* ---- records ---- */
+
+const Fact *cell_field(const Cell *c, Str name)
+{
+	for (uint32_t i = 0; i < c->field.n; i++)
+		if (str_eq(c->field.p[i].name, name))
+			return c->field.p[i].value;
+	return NULL;
+}
+
+void cell_field_set(Facts *f, Cell *c, Str name, const Fact *x)
+{
+	step(f, c->field.n / 8);
+	for (uint32_t i = 0; i < c->field.n; i++) {
+		RecField *r = &c->field.p[i];
+
+		if (!str_eq(r->name, name))
+			continue;
+		const Fact *now = join(f, r->value, x);
+
+		if (now != r->value) {
+			r->value = f->walk > WALKS_BEFORE_WIDENING ? widen(f, r->value, now) : now;
+			f->grew = true;
+		}
+		return;
+	}
+	vec_push(f->a, &c->field, (RecField){ name, x });
+	f->grew = true;
+}
+
+const Fact *cell_values(Facts *f, const Fact *d)
+{
+	Cell *c = d->cell;
+	const Fact *x = c->elem;
+
+	for (uint32_t i = 0; i < c->field.n; i++)
+		x = join(f, x, c->field.p[i].value);
+	return x;
+}
+
+/* From here on it is a dict: computed keys, iteration, methods other than get. */
+void cell_use_as_dict(Facts *f, const Fact *d, const Node *at)
+{
+	Cell *c = d->cell;
+
+	(void)at;
+	if (!c->dict_use) {
+		c->dict_use = true;
+		c->record = false;
+		f->grew = true;
+	}
+	for (uint32_t i = 0; i < c->field.n; i++) {
+		cell_key(f, c, mk_str(f, T_STR, c->field.p[i].name));
+		cell_elem(f, c, c->field.p[i].value);
+	}
+}

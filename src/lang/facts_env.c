@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is known at a point of the program: the facts of variables, what tests
+ * found out about paths (h.addr), and how many frames were sent so far.
+ */
+#include "lang/facts_inside.h"
+
+uint64_t sat_add(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+uint64_t sat_mul(uint64_t a, uint64_t b)
+{
+	uint64_t r;
+
+	if (a == 0 || b == 0)
+		return 0;
+	return a == UINT64_MAX || b == UINT64_MAX || __builtin_mul_overflow(a, b, &r) ? UINT64_MAX : r;
+}
+
+Env *env_copy(Facts *f, const Env *e)
+{
+	Env *c = arena_new(f->a, Env);
+
+	*c = *e;
+	step(f, 1 + e->nl / 32);
+	c->l = arena_copy(f->a, e->l, e->nl * sizeof *e->l);
+	if (e->own_g) {
+		uint32_t ng = f->in->scopes->n_globals;
+
+		step(f, ng / 32);
+		c->g = arena_copy(f->a, e->g, ng * sizeof *e->g);
+	}
+	return c;
+}
+
+static void slots_join(Facts *f, const Fact **a, const Fact **b, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (a[i] == b[i] || !b[i])
+			continue;
+		a[i] = a[i] ? join(f, a[i], b[i]) : b[i];
+	}
+}
+
+static const Refine *refine_find(const Refine *r, const Var *v, const Node *path)
+{
+	while (r && !(r->var == v && path_eq(r->path, path)))
+		r = r->next;
+	return r;
+}
+
+static const Refine *refine_add(Facts *f, const Refine *next, const Var *v, const Node *path, const Fact *x)
+{
+	Refine *r = arena_new(f->a, Refine);
+
+	*r = (Refine){ .next = next, .var = v, .path = path, .fact = x };
+	return r;
+}
+
+/* What both found out. */
+static const Refine *refine_join(Facts *f, const Refine *a, const Refine *b)
+{
+	const Refine *out = NULL;
+	bool same = true;
+
+	if (a == b)
+		return a;
+	for (const Refine *r = a; r; r = r->next) {
+		const Refine *o = refine_find(b, r->var, r->path);
+		const Fact *x = o ? join(f, r->fact, o->fact) : NULL;
+
+		same &= x == r->fact;
+		if (x && !refine_find(out, r->var, r->path))
+			out = refine_add(f, out, r->var, r->path, x);
+	}
+	return same ? a : out;
+}
+
+Env *env_join(Facts *f, Env *a, Env *b)
+{
+	if (!b || b->dead)
+		return a ? a : b;
+	if (!a || a->dead)
+		return env_copy(f, b);
+	step(f, 1 + a->nl / 32);
+	slots_join(f, a->l, b->l, a->nl);
+	if (a->own_g)
+		slots_join(f, a->g, b->g, f->in->scopes->n_globals);
+	a->refine = refine_join(f, a->refine, b->refine);
+	return a;
+}
+
+static bool slots_same(const Fact **a, const Fact **b, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (a[i] != b[i] && (!a[i] || !b[i] || !fact_eq(a[i], b[i])))
+			return false;
+	return true;
+}
+
+bool env_stable(Facts *f, const Env *a, const Env *b)
+{
+	if (a->dead || b->dead)
+		return a->dead == b->dead;
+	return slots_same(a->l, b->l, a->nl) && (!a->own_g || slots_same(a->g, b->g, f->in->scopes->n_globals)) &&
+	       a->refine == b->refine;
+}
+
+static void slots_widen(Facts *f, const Fact **old, const Fact **now, uint32_t n, bool hard)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (now[i] && old[i] && now[i] != old[i])
+			now[i] = hard && !fact_eq(old[i], now[i]) ? mk(f, T_ANY) : widen(f, old[i], now[i]);
+}
+
+Env *env_widen(Facts *f, const Env *old, Env *now, bool hard)
+{
+	slots_widen(f, old->l, now->l, now->nl, hard);
+	if (now->own_g)
+		slots_widen(f, old->g, now->g, f->in->scopes->n_globals, hard);
+	return now;
+}
+
+/* ---- variables ---- */
+
+static const Fact **slot_of(Facts *f, const Var *v)
+{
+	Env *e = f->env;
+
+	if (v->kind == VAR_GLOBAL)
+		return &e->g[v->slot];
+	return v->slot < e->nl ? &e->l[v->slot] : NULL;
+}
+
+static bool assignable(const Facts *f, const Var *v)
+{
+	return v->kind != VAR_GLOBAL || f->env->own_g;
+}
+
+const Fact *env_get(Facts *f, const Var *v)
+{
+	const Fact **s = slot_of(f, v);
+
+	return s ? *s : NULL;
+}
+
+void env_set(Facts *f, const Var *v, const Fact *x)
+{
+	const Fact **s = slot_of(f, v);
+	const Refine *keep = NULL;
+
+	if (s && assignable(f, v))
+		*s = x;
+	bool any = false;
+
+	for (const Refine *r = f->env->refine; r; r = r->next)
+		any |= r->var == v;
+	if (!any)
+		return;
+	for (const Refine *r = f->env->refine; r; r = r->next)
+		if (r->var != v)
+			keep = refine_add(f, keep, r->var, r->path, r->fact);
+	f->env->refine = keep;
+}
+
+/* ---- paths ---- */
+
+static bool is_const(const Node *n)
+{
+	return n->kind == N_INT || n->kind == N_STR || (n->kind == N_NAME && n->name.ref == REF_PROTO);
+}
+
+const Var *path_var(Facts *f, const Node *n)
+{
+	for (;;) {
+		switch (n->kind) {
+		case N_NAME:
+			return n->name.ref == REF_VAR ? n->name.var : NULL;
+		case N_ATTR:
+			n = n->attr.obj;
+			break;
+		case N_INDEX:
+			if (!is_const(n->index.index))
+				return NULL;
+			n = n->index.obj;
+			break;
+		case N_CALL:
+			if (n->call.n != 1 || n->call.arg[0].name || !is_const(n->call.arg[0].value) ||
+			    n->call.fn->kind != N_ATTR ||
+			    !(str_is(n->call.fn->attr.sym->text, "option") || str_is(n->call.fn->attr.sym->text, "getlayer")))
+				return NULL;
+			n = n->call.fn->attr.obj;
+			break;
+		default:
+			return NULL;
+		}
+		step(f, 1);
+	}
+}
+
+static bool const_eq(const Node *a, const Node *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	if (a->kind == N_INT)
+		return a->i == b->i;
+	if (a->kind == N_STR)
+		return str_eq(a->s, b->s);
+	return a->name.ref == b->name.ref && a->name.index == b->name.index;
+}
+
+bool path_eq(const Node *a, const Node *b)
+{
+	for (;;) {
+		if (a == b)
+			return true;
+		if (a->kind != b->kind)
+			return false;
+		switch (a->kind) {
+		case N_NAME:
+			return a->name.ref == REF_VAR && b->name.ref == REF_VAR && a->name.var == b->name.var;
+		case N_ATTR:
+			if (a->attr.sym != b->attr.sym)
+				return false;
+			a = a->attr.obj;
+			b = b->attr.obj;
+			break;
+		case N_INDEX:
+			if (!const_eq(a->index.index, b->index.index))
+				return false;
+			a = a->index.obj;
+			b = b->index.obj;
+			break;
+		case N_CALL:
+			if (a->call.n != 1 || b->call.n != 1 || !const_eq(a->call.arg[0].value, b->call.arg[0].value))
+				return false;
+			a = a->call.fn;
+			b = b->call.fn;
+			break;
+		default:
+			return false;
+		}
+	}
+}
+
+/* Does the path lead through values only, which nobody can change? */
+static bool immutable(Facts *f, const Node *path)
+{
+	const Node *obj = path->kind == N_ATTR ? path->attr.obj : path->kind == N_INDEX ? path->index.obj : NULL;
+
+	if (path->kind == N_CALL)
+		obj = path->call.fn->attr.obj;
+	if (!obj)
+		return true;
+	f->quiet++;
+	const Fact *x = ex(f, (Node *)obj);
+
+	f->quiet--;
+	return x->kind != T_LIST && x->kind != T_DICT && x->kind != T_SET && x->kind != T_UNION && immutable(f, obj);
+}
+
+void env_refine(Facts *f, const Node *path, const Fact *x)
+{
+	const Var *v = path_var(f, path);
+
+	if (!v || !immutable(f, path))
+		return;
+	if (path->kind == N_NAME && assignable(f, v)) {
+		const Fact **s = slot_of(f, v);
+
+		if (s)
+			*s = x;
+		return;
+	}
+	f->env->refine = refine_add(f, f->env->refine, v, path, x);
+}
+
+const Fact *env_refined(Facts *f, const Node *path)
+{
+	if (!f->env->refine)
+		return NULL;
+	const Var *v = path_var(f, path);
+	const Refine *r = v ? refine_find(f->env->refine, v, path) : NULL;
+
+	return r ? r->fact : NULL;
+}
+
+/* ---- doors ---- */
+
+Count count_max(Count a, Count b)
+{
+	return (Count){ a.packets > b.packets ? a.packets : b.packets, a.syn > b.syn ? a.syn : b.syn,
+			a.least < b.least ? a.least : b.least };
+}
+
+void count_add(Facts *f, uint64_t packets, uint64_t syn, uint64_t least)
+{
+	f->count.packets = sat_add(f->count.packets, packets);
+	f->count.syn = sat_add(f->count.syn, syn);
+	f->count.least = sat_add(f->count.least, least);
+}
+
+void leave(Facts *f, Door *d)
+{
+	if (!f->env->dead) {
+		d->count = d->env ? count_max(d->count, f->count) : f->count;
+		d->env = env_join(f, d->env, f->env);
+	}
+	f->env->dead = true;
+}
+
+void enter(Facts *f, const Door *d)
+{
+	if (!d->env)
+		return;
+	f->count = f->env->dead ? d->count : count_max(f->count, d->count);
+	f->env = env_join(f, f->env, d->env);
+}

@@ -1,0 +1,638 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Expressions: names, constants, displays, comprehensions, indexing, attributes.
+ */
+#include "lang/facts_inside.h"
+
+/* ---- None ---- */
+
+void fix_guard(Facts *f, Diag *d, Str test)
+{
+	const Node *s = f->stmt;
+
+	if (!s || s->file != 0 || (s->kind != N_EXPR && s->kind != N_AUGMENT && s->kind != N_RETURN && s->kind != N_ASSIGN))
+		return;
+	Str text = f->in->ast->files.p[0].text;
+	LineCol lc = line_col(text, s->span.from);
+	Sb b = sb(f->a);
+
+	for (uint32_t i = 0; i < lc.col - 1; i++)
+		if (lc.text.p[i] != ' ' && lc.text.p[i] != '\t')
+			return; /* not alone on its line */
+	sb_printf(&b, "if %.*s:\n", STR_ARG(test));
+	sb_str(&b, (Str){ lc.text.p, lc.col - 1 });
+	sb_printf(&b, "    %.*s", STR_ARG(source(f, s)));
+	fix_span(f, d, s, s->span, sb_done(&b));
+}
+
+const Fact *need(Facts *f, const Fact *x, const Node *n)
+{
+	if (!x->none || x->kind == T_ANY)
+		return x;
+	bool path = path_var(f, n) != NULL;
+	Diag *d;
+
+	if (x->kind == T_NONE)
+		d = say(f, "E-NONE", n, "this is None here");
+	else if (path)
+		d = say(f, "E-NONE", n, "%.*s may be None here (%.*s)", STR_ARG(source(f, n)), STR_ARG(text_of(f, x)));
+	else
+		d = say(f, "E-NONE", n, "this may be None (%.*s)", STR_ARG(text_of(f, x)));
+	if (x->kind == T_NONE)
+		return bad(f);
+	if (path) {
+		fix_guard(f, d, source(f, n));
+		d->hint = str_printf(f->a, "test it first: `if %.*s:`", STR_ARG(source(f, n)));
+	} else {
+		d->hint = STR("give it a name and test that first: `if name:`");
+	}
+	return bad(f);
+}
+
+const Fact *ex_value(Facts *f, Node *n)
+{
+	return need(f, ex(f, n), n);
+}
+
+/* ---- names ---- */
+
+static const Fact *ex_name(Facts *f, Node *n)
+{
+	Fact *x;
+
+	switch (n->name.ref) {
+	case REF_VAR: {
+		const Fact *v = env_get(f, n->name.var);
+
+		if (v)
+			return v;
+		if (f->env->dead)
+			return mk(f, T_NEVER);
+		say(f, "E-NAME", n, "%.*s has no value yet here", STR_ARG(n->name.sym->text));
+		return bad(f);
+	}
+	case REF_FUNC:
+		x = mk_copy(f, mk(f, T_FUNC));
+		x->node = n->name.node;
+		x->from_fn = true;
+		return x;
+	case REF_PROTO:
+		x = mk_copy(f, mk(f, T_PROTO));
+		x->view = (uint8_t)n->name.index;
+		return x;
+	case REF_BUILTIN:
+		x = mk_copy(f, mk(f, T_TYPE));
+		x->index = (uint16_t)n->name.index;
+		return x;
+	case REF_NONE:
+		return bad(f); /* reported by scope */
+	default:
+		say(f, "E-TYPE", n, "%.*s is no value: it can only be called", STR_ARG(n->name.sym->text));
+		return bad(f);
+	}
+}
+
+/* ---- displays ---- */
+
+static const Fact *display_list(Facts *f, Node *n)
+{
+	bool set = n->kind == N_SET;
+	const Fact *x = set ? mk_set(f, n, 0, mk(f, T_NEVER), (Len){ n->list.n, n->list.n })
+			    : mk_list(f, n, 0, mk(f, T_NEVER), (Len){ n->list.n, n->list.n });
+
+	for (uint32_t i = 0; i < n->list.n; i++) {
+		const Fact *item = ex(f, n->list.p[i]);
+
+		cell_elem(f, x->cell, item);
+		if (!set && n->list.n <= LIMIT_INTERVALS)
+			cell_at_add(f, x->cell, i, item);
+	}
+	if (set || n->list.n > LIMIT_INTERVALS)
+		x->cell->at_known = false;
+	return x;
+}
+
+static const Fact *display_tuple(Facts *f, Node *n)
+{
+	const Fact **item = arena_new_n(f->a, const Fact *, n->list.n);
+
+	for (uint32_t i = 0; i < n->list.n; i++)
+		item[i] = ex(f, n->list.p[i]);
+	return mk_tuple(f, item, n->list.n);
+}
+
+static const Fact *display_dict(Facts *f, Node *n)
+{
+	bool record = true;
+	uint32_t pairs = n->list.n / 2;
+	const Fact *x = mk_dict(f, n, 0, mk(f, T_NEVER), mk(f, T_NEVER), (Len){ pairs, pairs });
+	Cell *c = x->cell;
+
+	for (uint32_t i = 0; i < n->list.n; i += 2)
+		record &= n->list.p[i]->kind == N_STR;
+	c->record = record && !c->dict_use;
+	for (uint32_t i = 0; i < n->list.n; i += 2) {
+		const Fact *k = ex(f, n->list.p[i]), *v = ex(f, n->list.p[i + 1]);
+
+		if (record)
+			cell_field_set(f, c, n->list.p[i]->s, v);
+		if (!c->record) {
+			cell_key(f, c, need(f, k, n->list.p[i]));
+			cell_elem(f, c, v);
+		}
+	}
+	return x;
+}
+
+const Fact *display(Facts *f, Node *n)
+{
+	if (n->kind == N_TUPLE)
+		return display_tuple(f, n);
+	return n->kind == N_DICT ? display_dict(f, n) : display_list(f, n);
+}
+
+/* ---- comprehensions ---- */
+
+typedef struct Comp {
+	Node *n;
+	const Fact *key, *elem;
+	Len len;
+} Comp;
+
+static void comp_clauses(Facts *f, Comp *c, uint32_t k);
+
+static void comp_for(Facts *f, Comp *c, uint32_t k)
+{
+	Clause *cl = &c->n->comp.clause[k];
+	const Fact *x = ex_value(f, cl->value);
+	Len len;
+	Loop loop = { .up = f->frame->loop, .target = cl->target };
+	const Fact *item = iterate(f, x, cl->value, &len);
+
+	loop.since = ++f->gen;
+	loop.rounds = len.hi;
+	c->len = (Len){ sat_mul(c->len.lo, len.lo), sat_mul(c->len.hi, len.hi) };
+	f->frame->loop = &loop;
+	assign(f, cl->target, item, cl->value);
+	Count was = f->count;
+
+	comp_clauses(f, c, k + 1);
+	f->frame->loop = loop.up;
+	f->count.packets = sat_add(was.packets, sat_mul(f->count.packets - was.packets, len.hi));
+	f->count.syn = sat_add(was.syn, sat_mul(f->count.syn - was.syn, len.hi));
+	f->count.least = sat_add(was.least, sat_mul(f->count.least - was.least, len.lo));
+}
+
+static void comp_clauses(Facts *f, Comp *c, uint32_t k)
+{
+	if (f->env->dead)
+		return;
+	if (k == c->n->comp.n) {
+		if (c->n->comp.key)
+			c->key = join(f, c->key, ex_value(f, c->n->comp.key));
+		c->elem = join(f, c->elem, ex(f, c->n->comp.value));
+	} else if (c->n->comp.clause[k].target) {
+		comp_for(f, c, k);
+	} else {
+		cond(f, c->n->comp.clause[k].value);
+		c->len.lo = 0;
+		uint64_t least = f->count.least;
+
+		comp_clauses(f, c, k + 1);
+		f->count.least = least;
+	}
+}
+
+const Fact *comprehension(Facts *f, Node *n)
+{
+	Comp c = { .n = n, .key = mk(f, T_NEVER), .elem = mk(f, T_NEVER), .len = { 1, 1 } };
+	Env *env = f->env;
+
+	f->env = env_copy(f, env);
+	comp_clauses(f, &c, 0);
+	f->env = env;
+	if (n->kind == N_SETCOMP)
+		return mk_set(f, n, 0, c.elem, c.len);
+	if (n->kind == N_DICTCOMP) {
+		const Fact *d = mk_dict(f, n, 0, c.key, c.elem, c.len);
+
+		d->cell->dict_use = true;
+		return d;
+	}
+	const Fact *x = mk_list(f, n, 0, c.elem, c.len);
+
+	cell_changed(f, x->cell);
+	return x;
+}
+
+/* ---- f-strings ---- */
+
+static bool spec_fits(const Fact *x, char type, bool numeric)
+{
+	bool is_int = x->kind == T_INT || x->kind == T_BOOL, is_num = is_int || x->kind == T_FLOAT;
+
+	if (fact_quiet(x) || x->none)
+		return true;
+	if (type && strchr("dxXobcn", type))
+		return is_int || (x->kind == T_FLAGS && type != 'c') || (type == 'n' && is_num);
+	if (type && strchr("eEfFgG%", type))
+		return is_num;
+	return !numeric || is_num || x->kind == T_STR;
+}
+
+static void check_spec(Facts *f, Node *n, const Fact *x, Str spec)
+{
+	char last = spec.n ? spec.p[spec.n - 1] : 0, type = 0;
+	bool numeric = false;
+
+	if ((last >= 'a' && last <= 'z') || (last >= 'A' && last <= 'Z') || last == '%')
+		type = last;
+	for (size_t i = 1; i < spec.n; i++)
+		numeric |= spec.p[i] == '.' || spec.p[i] == ',';
+	numeric |= spec.n && (spec.p[0] == '.' || spec.p[0] == ',');
+	for (uint32_t i = 0; i < fact_ways(x); i++) {
+		const Fact *w = fact_way(f, x, i);
+
+		if (n->field.conv || spec_fits(w, type, numeric))
+			continue;
+		Diag *d = say(f, "E-TYPE", n->field.value, "the format `%.*s` is for numbers; this is %.*s", STR_ARG(spec),
+			      STR_ARG(a_text(f, w)));
+
+		if (w->kind == T_DURATION)
+			fix(f, d, n->field.value, str_printf(f->a, "%.*s.ms", STR_ARG(source(f, n->field.value))));
+		return;
+	}
+}
+
+static const Fact *fstring_part(Facts *f, Node *n)
+{
+	if (n->kind == N_STR)
+		return mk_str(f, T_STR, n->s);
+	const Fact *x = ex(f, n->field.value);
+
+	if (n->field.spec) {
+		const Fact *s = ex(f, n->field.spec);
+		Str spec;
+
+		if (fact_one_str(s, &spec))
+			check_spec(f, n, x, spec);
+		return mk(f, T_STR);
+	}
+	if (n->field.conv == 'r' || x->kind == T_NEVER)
+		return mk(f, T_STR);
+	const Vals *v = vals_texts(f, x);
+
+	return v ? mk_vals(f, T_STR, v) : x->kind == T_STR ? x : mk(f, T_STR);
+}
+
+const Fact *fstring(Facts *f, Node *n)
+{
+	const Fact *out = mk_str(f, T_STR, STR(""));
+
+	for (uint32_t i = 0; i < n->list.n; i++) {
+		const Fact *x = fstring_part(f, n->list.p[i]);
+		const Vals *v = vals_concat(f, out->vals, x->vals);
+		Len l = { sat_add(out->len.lo, x->len.lo), sat_add(out->len.hi, x->len.hi) };
+
+		if (v) {
+			out = mk_vals(f, T_STR, v);
+		} else {
+			Fact *y = mk_copy(f, mk_len(f, T_STR, l));
+
+			y->origin = x->origin ? x->origin : out->origin;
+			out = y;
+		}
+	}
+	return out;
+}
+
+/* ---- indexing ---- */
+
+static const Fact *slice_of(Facts *f, const Fact *x, Node *n)
+{
+	Node *s = n->index.index;
+	Len l = fact_len(x);
+	int64_t lo = 0, hi = INT64_MAX;
+	Node *const part[] = { s->slice.lo, s->slice.hi, s->slice.step };
+
+	for (int i = 0; i < 3; i++) {
+		const Fact *p = part[i] ? ex(f, part[i]) : NULL;
+
+		if (p && !fact_quiet(p) && p->kind != T_INT && p->kind != T_BOOL && p->kind != T_NONE)
+			say(f, "E-TYPE", part[i], "a slice's bounds are ints, not %.*s", STR_ARG(a_text(f, p)));
+		if (p && i == 0 && (!vals_one(p, &lo) || lo < 0))
+			lo = 0;
+		if (p && i == 1) {
+			int64_t least;
+
+			if (!vals_bounds(p, &least, &hi) || least < 0)
+				hi = INT64_MAX;
+		}
+	}
+	uint64_t most = hi > lo ? (uint64_t)hi - (uint64_t)lo : 0;
+
+	l = (Len){ 0, l.hi < most ? l.hi : most };
+	if (x->kind == T_LIST) {
+		const Fact *y = mk_list(f, n, 0, x->cell->elem, l);
+
+		cell_changed(f, y->cell);
+		y->cell->packets = x->cell->packets;
+		return y;
+	}
+	if (x->kind == T_TUPLE) {
+		Len any;
+		const Fact *y = mk_tuple_of(f, iterate(f, x, n, &any));
+
+		return y;
+	}
+	return mk_len(f, x->kind, l);
+}
+
+static const Fact *dict_item(Facts *f, const Fact *x, Node *n)
+{
+	Node *key = n->index.index;
+	const Fact *k = ex(f, key);
+
+	if (key->kind == N_STR && x->cell->record) {
+		const Fact *v = cell_field(x->cell, key->s);
+
+		if (v)
+			return v;
+		if (f->quiet || x->cell->dict_use)
+			return mk(f, T_NEVER);
+		Near near = { .want = key->s, .d = 255 };
+
+		for (uint32_t i = 0; i < x->cell->field.n; i++)
+			near_try(&near, x->cell->field.p[i].name);
+		Diag *d = say(f, "E-FIELD", key, "the record has no \"%.*s\"", STR_ARG(key->s));
+
+		if (near.d <= 2)
+			fix(f, d, key, str_printf(f->a, "\"%.*s\"", STR_ARG(near.best)));
+		return bad(f);
+	}
+	k = need(f, k, key);
+	cell_use_as_dict(f, x, n);
+	comparable(f, x->cell->key, k, key, key);
+	return x->cell->elem->kind == T_NEVER ? mk(f, T_ANY) : mk_aged(f, x->cell->elem);
+}
+
+static const Fact *seq_item(Facts *f, const Fact *x, Node *n)
+{
+	Node *in = n->index.index;
+
+	if (in->kind == N_SLICE)
+		return slice_of(f, x, n);
+	const Fact *i = ex_value(f, in);
+	int64_t k;
+	Len l = fact_len(x);
+
+	if (!fact_quiet(i) && i->kind != T_INT && i->kind != T_BOOL) {
+		say(f, "E-TYPE", in, "the index of %.*s is an int, not %.*s", STR_ARG(a_text(f, x)), STR_ARG(a_text(f, i)));
+		return bad(f);
+	}
+	if (vals_one(i, &k)) {
+		uint32_t count = 0;
+		const Fact *const *item = items_known(f, x, &count);
+
+		if (k < 0 && l.lo == l.hi)
+			k += (int64_t)l.hi;
+		if (l.hi != LEN_INF && (k < 0 ? l.lo == l.hi : (uint64_t)k >= l.hi) && l.hi && x->kind != T_LIST) {
+			say(f, "E-INDEX", in, "there is no such item: it has %llu", (unsigned long long)l.hi);
+			return bad(f);
+		}
+		if (item && k >= 0 && k < (int64_t)count)
+			return mk_aged(f, item[k]);
+	}
+	if (x->kind == T_STR)
+		return mk_len(f, T_STR, (Len){ 1, 1 });
+	if (x->kind == T_BYTES)
+		return mk_range(f, T_INT, 0, 255);
+	const Fact *e = iterate(f, x, n, &l);
+
+	return e;
+}
+
+static const Fact *index_one(Facts *f, const Fact *x, Node *n)
+{
+	switch ((FactKind)x->kind) {
+	case T_LIST:
+	case T_TUPLE:
+	case T_STR:
+	case T_BYTES:
+		return seq_item(f, x, n);
+	case T_DICT:
+		return dict_item(f, x, n);
+	case T_PACKET:
+		return packet_index(f, x, n);
+	case T_NEVER:
+	case T_ANY:
+	case T_ERROR:
+		if (n->index.index->kind != N_SLICE)
+			ex(f, n->index.index);
+		return x;
+	default:
+		break;
+	}
+	Diag *d = say(f, "E-TYPE", n, "%.*s has no items", STR_ARG(a_text(f, x)));
+
+	if (x->kind == T_ANSWERS)
+		d->hint = STR("`ans, unans = res`, or res.ans and res.unans");
+	else if (x->kind == T_RESULT)
+		d->hint = STR("fields are read by name: `.loss`");
+	else if (x->kind == T_SET)
+		d->hint = STR("a set has no order: use sorted(..) or a list");
+	return bad(f);
+}
+
+static const Fact *ex_index(Facts *f, Node *n)
+{
+	const Fact *x = ex_value(f, n->index.obj), *out = mk(f, T_NEVER);
+
+	for (uint32_t i = 0; i < fact_ways(x); i++)
+		out = join(f, out, index_one(f, fact_way(f, x, i), n));
+	return out;
+}
+
+/* ---- attributes ---- */
+
+static const Fact *result_attr(Facts *f, const Fact *x, Node *n)
+{
+	const Node *r = x->node;
+
+	for (uint32_t i = 0; i < r->result.n; i++)
+		if (r->result.field[i].name == n->attr.sym) {
+			const Fact *v = x->n ? x->item[i] : NULL;
+
+			return mk_from(f, v ? v : sig_fact(f, node_type(f, r->result.field[i].type), NULL, n, i), n);
+		}
+	return no_attr(f, n, x, false);
+}
+
+static const Fact *attr_one(Facts *f, const Fact *x, Node *n)
+{
+	if (fact_quiet(x))
+		return x;
+	if (x->kind == T_PACKET)
+		return packet_attr(f, x, n);
+	if (x->kind == T_RESULT)
+		return result_attr(f, x, n);
+	int at = builtin_attr(fact_owners[x->kind], n->attr.sym->text);
+
+	if (at < 0 || fact_owners[x->kind] == OWNER_NONE)
+		return no_attr(f, n, x, false);
+	if (x->kind == T_DURATION && x->number) {
+		Diag *d = say(f, "E-TYPE", n, "this may still be the plain number that it started as, which has no .%.*s",
+			      STR_ARG(n->attr.sym->text));
+
+		d->hint = STR("start with a duration: 0s");
+		return bad(f);
+	}
+	return mk_from(f, sig_fact(f, sig_attr(&f->sigs, (BuiltinAttr)at), &(CallArgs){ .self = x }, n, 0), n);
+}
+
+static const Fact *ex_attr(Facts *f, Node *n)
+{
+	const Fact *x = ex_value(f, n->attr.obj), *out = mk(f, T_NEVER);
+
+	for (uint32_t i = 0; i < fact_ways(x); i++)
+		out = join(f, out, attr_one(f, fact_way(f, x, i), n));
+	return out;
+}
+
+/* ---- the rest ---- */
+
+static const Fact *ex_boolop(Facts *f, Node *n)
+{
+	Count count = f->count;
+
+	f->quiet++;
+	const Fact *left = ex(f, n->binary.left);
+
+	f->quiet--;
+	f->count = count;
+	Env *no = cond(f, n->binary.left);
+
+	count = f->count;
+	if (n->op == OP_BOOL_OR) {
+		Env *yes = f->env;
+
+		f->env = no;
+		no = yes;
+		left = mk_some(f, left);
+	}
+	const Fact *right = f->env->dead ? mk(f, T_NEVER) : ex(f, n->binary.right);
+
+	f->count.least = count.least;
+	if (no->dead && n->op == OP_BOOL_AND)
+		left = mk(f, T_NEVER);
+	f->env = env_join(f, f->env, no);
+	return join(f, left, right);
+}
+
+static const Fact *ex_cond(Facts *f, Node *n)
+{
+	Env *no = cond(f, n->cond.test);
+	Count before = f->count;
+	const Fact *a = f->env->dead ? mk(f, T_NEVER) : ex(f, n->cond.then);
+	Env *yes = f->env;
+	Count after = f->count;
+
+	f->env = no;
+	f->count = before;
+	const Fact *b = no->dead ? mk(f, T_NEVER) : ex(f, n->cond.orelse);
+
+	f->count = count_max(f->count, after);
+	f->env = env_join(f, f->env, yes);
+	return join(f, a, b);
+}
+
+static const Fact *ex_lambda(Facts *f, Node *n)
+{
+	Fact *x = mk_copy(f, mk(f, T_FUNC));
+	Scope *s = n->func.scope;
+	const Fact **cap = arena_new_n(f->a, const Fact *, s->captures.n);
+
+	for (uint32_t i = 0; i < s->captures.n; i++) {
+		const Var *outer = s->captures.p[i]->outer;
+		const Fact *v = outer ? env_get(f, outer) : NULL;
+
+		cap[i] = v ? v : mk(f, T_ANY);
+	}
+	x->node = n;
+	x->item = cap;
+	x->n = s->captures.n;
+	return x;
+}
+
+static const Fact *ex_binary(Facts *f, Node *n)
+{
+	const Fact *a = ex(f, n->binary.left), *b = ex(f, n->binary.right);
+
+	return binary(f, n->op, a, b, n->binary.left, n->binary.right, n);
+}
+
+const Fact *ex_fresh(Facts *f, Node *n)
+{
+	switch ((NodeKind)n->kind) {
+	case N_INT:
+		return mk_range(f, T_INT, n->i, n->i);
+	case N_FLOAT:
+		return mk_float(f, n->f);
+	case N_DURATION:
+		return mk_range(f, T_DURATION, n->i, n->i);
+	case N_BOOL:
+		return mk_range(f, T_BOOL, n->i, n->i);
+	case N_NONE:
+		return mk(f, T_NONE);
+	case N_STR:
+		return mk_str(f, T_STR, n->s);
+	case N_BYTES:
+		return mk_str(f, T_BYTES, n->s);
+	case N_FSTRING:
+		return fstring(f, n);
+	case N_NAME:
+		return ex_name(f, n);
+	case N_LIST:
+	case N_TUPLE:
+	case N_SET:
+	case N_DICT:
+		return display(f, n);
+	case N_LISTCOMP:
+	case N_SETCOMP:
+	case N_DICTCOMP:
+	case N_GENEXP:
+		return comprehension(f, n);
+	case N_UNARY:
+		return unary(f, n);
+	case N_BINARY:
+		return ex_binary(f, n);
+	case N_BOOLOP:
+		return ex_boolop(f, n);
+	case N_COMPARE:
+		return compare(f, n);
+	case N_COND:
+		return ex_cond(f, n);
+	case N_CALL:
+		return call(f, n);
+	case N_ATTR:
+		return ex_attr(f, n);
+	case N_INDEX:
+		return ex_index(f, n);
+	case N_LAMBDA:
+		return ex_lambda(f, n);
+	default:
+		return bad(f);
+	}
+}
+
+const Fact *ex(Facts *f, Node *n)
+{
+	step(f, 1);
+	if (f->env->refine && (n->kind == N_NAME || n->kind == N_ATTR || n->kind == N_INDEX || n->kind == N_CALL)) {
+		const Fact *x = env_refined(f, n);
+
+		if (x)
+			return x;
+	}
+	return ex_fresh(f, n);
+}

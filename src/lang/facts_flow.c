@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Branches and loops; code that nothing reaches; values that nobody uses.
+ *
+ * A loop's body is walked until what is known at its head is stable (three rounds,
+ * then widening), quietly; then once more to report.  A loop over few known items
+ * is walked once for each, so that what belongs together in an item stays together.
+ */
+#include "lang/facts_inside.h"
+
+enum {
+	ROUNDS_BEFORE_WIDENING = 3,
+	ROUNDS_BEFORE_GIVING_UP = 7,
+	UNROLL_ITEMS = 32,
+	UNROLL_NESTED = 256,
+};
+
+void do_if(Facts *f, Node *n)
+{
+	Env *other = cond(f, n->branch.test);
+	Count before = f->count, after;
+
+	do_body(f, n->branch.body);
+	Env *then = f->env;
+
+	after = f->count;
+	f->env = other;
+	f->count = before;
+	do_body(f, n->branch.orelse);
+	if (!then->dead) {
+		f->count = f->env->dead ? after : count_max(f->count, after);
+		f->env = env_join(f, f->env, then);
+	}
+}
+
+/* ---- loops ---- */
+
+typedef struct Round {
+	Node *n;
+	const Fact *item; /* of a for */
+	Loop loop;
+	Env *out; /* of a while: where its test is false */
+} Round;
+
+static void walk_round(Facts *f, Round *r, const Env *head)
+{
+	f->env = env_copy(f, head);
+	r->loop.since = ++f->gen;
+	r->loop.brk = r->loop.cont = (Door){ 0 };
+	if (r->n->kind == N_WHILE)
+		r->out = cond(f, r->n->branch.test);
+	else
+		assign(f, r->n->loop.target, r->item, r->n->loop.iter);
+	do_body(f, r->n->kind == N_WHILE ? r->n->branch.body : r->n->loop.body);
+	enter(f, &r->loop.cont);
+}
+
+/* Walks the body until the head is stable; f->env and f->count are those of its end. */
+static Env *walk_rounds(Facts *f, Round *r)
+{
+	Env *head = f->env;
+	Count before = f->count;
+
+	f->quiet++;
+	for (unsigned i = 0;; i++) {
+		f->count = before;
+		walk_round(f, r, head);
+		if (f->env->dead)
+			break;
+		Env *now = env_join(f, env_copy(f, head), f->env);
+
+		if (env_stable(f, head, now))
+			break;
+		if (i >= ROUNDS_BEFORE_WIDENING)
+			now = env_widen(f, head, now, i >= ROUNDS_BEFORE_GIVING_UP);
+		head = now;
+	}
+	f->quiet--;
+	if (!f->quiet) {
+		f->count = before;
+		walk_round(f, r, head);
+	}
+	return head;
+}
+
+static Count count_minus(Count a, Count b)
+{
+	return (Count){ a.packets == LEN_INF ? LEN_INF : a.packets - b.packets, a.syn == LEN_INF ? LEN_INF : a.syn - b.syn,
+			a.least - b.least };
+}
+
+static Count count_times(Count base, Count round, Len n)
+{
+	return (Count){ sat_add(base.packets, sat_mul(round.packets, n.hi)), sat_add(base.syn, sat_mul(round.syn, n.hi)),
+			sat_add(base.least, sat_mul(round.least, n.lo)) };
+}
+
+/* What left from within some round had up to n - 1 whole rounds before it. */
+static void door_rounds(Count *c, bool open, const Count *was, Count round, uint64_t n)
+{
+	if (!open || (c->packets == was->packets && c->syn == was->syn))
+		return;
+	uint64_t more = n == LEN_INF ? LEN_INF : n ? n - 1 : 0;
+
+	c->packets = sat_add(c->packets, sat_mul(round.packets, more));
+	c->syn = sat_add(c->syn, sat_mul(round.syn, more));
+}
+
+static void loop_end(Facts *f, Round *r, Env *head, Count before, Len n, Nodes orelse)
+{
+	Env *end = f->env;
+	Count round = end->dead ? (Count){ 0 } : count_minus(f->count, before);
+	Count zero = { 0 };
+
+	door_rounds(&r->loop.brk.count, r->loop.brk.env != NULL, &zero, round, n.hi);
+	if (r->n->kind == N_WHILE) {
+		if (round.packets || (r->loop.brk.env && r->loop.brk.count.packets > before.packets && !end->dead))
+			f->m->worst.emitting_while |= !f->quiet && !f->silent && round.packets;
+		f->env = r->out;
+	} else {
+		f->env = n.lo && !end->dead ? end : n.lo ? end : head;
+	}
+	f->count = count_times(before, round, n);
+	do_body(f, orelse);
+	f->frame->loop = r->loop.up;
+	enter(f, &r->loop.brk);
+}
+
+static void do_loop(Facts *f, Round *r, Len n, Nodes orelse)
+{
+	Count before = f->count, ret = f->frame->ret.count, ex = f->exit;
+
+	r->loop.up = f->frame->loop;
+	r->loop.rounds = n.hi;
+	f->frame->loop = &r->loop;
+	Env *head = walk_rounds(f, r);
+	Count round = f->env->dead ? (Count){ 0 } : count_minus(f->count, before);
+
+	door_rounds(&f->frame->ret.count, f->frame->ret.env != NULL, &ret, round, n.hi);
+	door_rounds(&f->exit, f->exits, &ex, round, n.hi);
+	loop_end(f, r, head, before, n, orelse);
+}
+
+/* ---- while ---- */
+
+typedef struct Seek {
+	bool now, wait;
+} Seek;
+
+static void seek(Node *n, void *ctx)
+{
+	Seek *s = ctx;
+
+	if (n->kind == N_CALL && n->call.fn->kind == N_NAME) {
+		const Node *fn = n->call.fn;
+
+		if (fn->name.ref == REF_BUILTIN) {
+			s->now |= fn->name.index == BI_now;
+			s->wait |= builtin_funcs[fn->name.index].effect != EFFECT_NONE;
+		} else if (fn->name.ref == REF_FUNC) {
+			s->wait = true;
+		}
+	}
+	ast_each(n, seek, ctx);
+}
+
+static void warn_spin(Facts *f, Node *n)
+{
+	Seek s = { 0 }, test = { 0 };
+
+	seek(n->branch.test, &test);
+	for (uint32_t i = 0; i < n->branch.body.n; i++)
+		seek(n->branch.body.p[i], &s);
+	if (!(test.now || s.now) || s.wait || test.wait || !n->branch.body.n)
+		return;
+	const Node *first = n->branch.body.p[0];
+	LineCol lc = line_col(f->in->ast->files.p[n->file].text, first->span.from);
+	Diag *d = say(f, "W-SPIN", n->branch.test, "this loop asks for the time over and over, without waiting in between");
+	Sb t = sb(f->a);
+
+	if (lc.col > 1 && line_col(f->in->ast->files.p[n->file].text, n->span.from).line != lc.line) {
+		sb_printf(&t, "sleep(10ms)\n");
+		sb_fill(&t, ' ', lc.col - 1);
+	} else {
+		sb_cstr(&t, "sleep(10ms); ");
+	}
+	fix_span(f, d, first, (Span){ first->span.from, first->span.from }, sb_done(&t));
+}
+
+void do_while(Facts *f, Node *n)
+{
+	Round r = { .n = n };
+
+	warn_spin(f, n);
+	do_loop(f, &r, (Len){ 0, LEN_INF }, n->branch.orelse);
+}
+
+/* ---- for ---- */
+
+const Fact *const *items_known(Facts *f, const Fact *x, uint32_t *ret_n)
+{
+	if (x->kind == T_TUPLE && !x->open) {
+		*ret_n = x->n;
+		return x->item;
+	}
+	if ((x->kind == T_LIST || x->kind == T_SET) && x->cell->at_known && x->cell->at.n &&
+	    x->cell->len.hi == x->cell->at.n) {
+		*ret_n = x->cell->at.n;
+		return x->cell->at.p;
+	}
+	(void)f;
+	return NULL;
+}
+
+static void do_unrolled(Facts *f, Node *n, const Fact *const *item, uint32_t count)
+{
+	Loop l = { .up = f->frame->loop, .rounds = count, .target = n->loop.target };
+	Door brk = { 0 };
+
+	f->frame->loop = &l;
+	f->unroll *= count;
+	for (uint32_t i = 0; i < count && !f->env->dead; i++) {
+		l.since = ++f->gen;
+		l.cont = (Door){ 0 };
+		f->env = env_copy(f, f->env);
+		assign(f, n->loop.target, mk_aged(f, item[i]), n->loop.iter);
+		do_body(f, n->loop.body);
+		enter(f, &l.cont);
+	}
+	brk = l.brk;
+	f->unroll /= count;
+	do_body(f, n->loop.orelse);
+	f->frame->loop = l.up;
+	enter(f, &brk);
+}
+
+void do_for(Facts *f, Node *n)
+{
+	const Fact *x = ex_value(f, n->loop.iter);
+	uint32_t count = 0;
+	const Fact *const *item = items_known(f, x, &count);
+
+	if (item && count && count <= UNROLL_ITEMS && f->unroll * count <= UNROLL_NESTED) {
+		do_unrolled(f, n, item, count);
+		return;
+	}
+	Round r = { .n = n, .loop.target = n->loop.target };
+	Len len;
+
+	r.item = iterate(f, x, n->loop.iter, &len);
+	do_loop(f, &r, len, n->loop.orelse);
+}
+
+/* ---- dropped values ---- */
+
+static bool call_has_effect(const Node *n)
+{
+	const Node *fn = n->call.fn;
+
+	if (fn->kind == N_NAME && fn->name.ref == REF_BUILTIN) {
+		uint32_t i = fn->name.index;
+
+		return builtin_funcs[i].effect == EFFECT_EMIT || builtin_funcs[i].effect == EFFECT_WAIT || i == BI_print ||
+		       i == BI_table || i == BI_exit;
+	}
+	if (fn->kind == N_NAME)
+		return fn->name.ref == REF_FUNC || fn->name.ref == REF_VAR || fn->name.ref == REF_DECL;
+	if (fn->kind != N_ATTR)
+		return true;
+	static const char *const change[] = { "append", "clear", "extend", "insert", "pop", "popitem", "remove", "reverse",
+					      "sort", "setdefault", "update", "add", "discard" };
+
+	for (size_t i = 0; i < sizeof change / sizeof *change; i++)
+		if (str_is(fn->attr.sym->text, change[i]))
+			return true;
+	return false;
+}
+
+static void find_effect(Node *n, void *ctx)
+{
+	bool *found = ctx;
+
+	*found |= n->kind == N_CALL && call_has_effect(n);
+	if (!*found)
+		ast_each(n, find_effect, ctx);
+}
+
+void warn_dropped(Facts *f, Node *n)
+{
+	bool effect = false;
+
+	find_effect(n, &effect);
+	if (effect || n->kind == N_STR || n->kind == N_NONE || n->kind == N_BAD)
+		return;
+	Diag *d = say(f, "W-DROPPED", n, "the value of this expression is not used");
+	bool text = n->kind == N_CALL && n->call.fn->kind == N_ATTR &&
+		    (str_is(n->call.fn->attr.sym->text, "show") || str_is(n->call.fn->attr.sym->text, "summary"));
+
+	if (text)
+		fix(f, d, n, str_printf(f->a, "print(%.*s)", STR_ARG(source(f, n))));
+	else if (n->kind == N_COMPARE && n->compare.n == 1 && n->compare.link[0].op == CMP_EQ)
+		d->hint = STR("`==` compares; `=` assigns");
+}
+
+/* ---- unreachable code ---- */
+
+static bool ends(const Node *n)
+{
+	return n->kind == N_RETURN || n->kind == N_BREAK || n->kind == N_CONTINUE || n->kind == N_WHILE || n->kind == N_IF ||
+	       (n->kind == N_EXPR && n->expr.value->kind == N_CALL);
+}
+
+static void unreached_body(Facts *f, Nodes body)
+{
+	for (uint32_t i = 0; i < body.n; i++) {
+		Node *n = body.p[i];
+
+		if (!f->reached[n->id]) {
+			if (i && f->reached[body.p[i - 1]->id] && ends(body.p[i - 1]) && n->kind != N_DEF)
+				say(f, "W-UNREACHABLE", n, "nothing gets here");
+			return;
+		}
+		if (n->kind == N_IF || n->kind == N_WHILE) {
+			unreached_body(f, n->branch.body);
+			unreached_body(f, n->branch.orelse);
+		} else if (n->kind == N_FOR) {
+			unreached_body(f, n->loop.body);
+			unreached_body(f, n->loop.orelse);
+		}
+	}
+}
+
+void unreached(Facts *f)
+{
+	unreached_body(f, f->in->ast->files.p[0].module->module.body);
+	for (uint32_t i = 0; i < f->in->scopes->defs.n; i++) {
+		Node *d = f->in->scopes->defs.p[i];
+
+		if (d->file == 0)
+			unreached_body(f, d->func.body);
+	}
+}

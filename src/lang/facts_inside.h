@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files facts_*.c share.  Nobody else includes it.
+ */
+#ifndef SONDE_LANG_FACTS_INSIDE_H
+#define SONDE_LANG_FACTS_INSIDE_H
+
+#include "base/limits.h"
+#include "lang/facts.h"
+#include "lang/sig.h"
+
+typedef struct Facts Facts;
+
+/* What a test found out about a path that is no plain variable: h.addr, r.quoted. */
+typedef struct Refine {
+	const struct Refine *next;
+	const Var *var;   /* where the path starts */
+	const Node *path;
+	const Fact *fact;
+} Refine;
+
+/* What is known at a point of the program. */
+typedef struct Env {
+	const Fact **g; /* module variables */
+	const Fact **l; /* the frame's */
+	uint32_t nl;
+	bool own_g;     /* the module's own: may be assigned */
+	bool dead;      /* nothing gets here */
+	const Refine *refine;
+} Env;
+
+/* Frames sent from the start of the program to here: at most, and at least. */
+typedef struct Count {
+	uint64_t packets, syn, least;
+} Count;
+
+/* All ways that leave by one door (break, continue, return). */
+typedef struct Door {
+	Env *env; /* NULL: nobody left */
+	Count count;
+} Door;
+
+typedef struct Loop {
+	struct Loop *up;
+	Door brk, cont;
+	const Node *target; /* of a for */
+	uint64_t since;  /* f->gen when this round began */
+	uint64_t rounds; /* at most */
+} Loop;
+
+typedef struct Frame {
+	struct Frame *up;
+	const Node *func; /* DEF, LAMBDA or MODULE */
+	const Node *call; /* in the caller; NULL: module */
+	uint64_t path;    /* of calls, as a hash */
+	Loop *loop;
+	Door ret;
+	const Fact *value; /* what was returned so far */
+	const Fact *const *captured; /* of a lambda, by slot behind its parameters */
+	bool lib;
+} Frame;
+
+struct Facts {
+	Arena *a;
+	const FactsIn *in;
+	Manifest *m;
+	Env *env;
+	Frame *frame;
+	Count count;
+	Count exit;        /* where exit() may have ended it */
+	bool exits;
+	uint32_t quiet;    /* > 0: not the last walk of this part: report nothing */
+	uint32_t silent;   /* > 0: nothing of this is run: no emissions */
+	bool grew;         /* a cell changed in this walk */
+	uint32_t walk;     /* number of the walk over the whole program */
+	uint64_t gen;
+	uint32_t steps, instances;
+	uint32_t unroll;   /* product of the unrolled loops around */
+	jmp_buf *complex;
+	Map cells;         /* (node, path, sub) -> Cell */
+	Map seen;          /* (def, types of arguments): instances */
+	Map memo;          /* lib calls */
+	uint8_t *reached;  /* by node id: a statement that some walk got to */
+	uint8_t *called;   /* by node id: a def that was called */
+	const Fact *top[T_N];
+	const Fact *opt[T_N];
+	Sigs sigs;
+	Diag spare;
+	DiagList dump;     /* where a walk that reports nothing puts its words */
+	Node *stmt;        /* the statement that is being walked */
+	Span reach_span;   /* start of the text, for new declarations */
+};
+
+/* ---- facts.c ---- */
+void step(Facts *f, uint32_t n);
+/* An error or a warning at a node: at the user's call if the node is lib's. */
+Diag *say(Facts *f, const char *code, const Node *n, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+Diag *say_at(Facts *f, const char *code, const Node *file, Span span, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+Str source(Facts *f, const Node *n);
+/* Sets a fix that replaces the node's text, only where it is the user's text. */
+void fix(Facts *f, Diag *d, const Node *n, Str text) ;
+void fix_span(Facts *f, Diag *d, const Node *n, Span span, Str text);
+/* A new declaration at the program's head. */
+void fix_declare(Facts *f, Diag *d, Str line);
+bool in_lib(Facts *f, const Node *n);
+/* The innermost call in the user's text. */
+const Node *users_node(Facts *f, const Node *n);
+const Fact *bad(Facts *f); /* the error fact */
+
+/* ---- facts_make.c ---- */
+const Fact *mk(Facts *f, FactKind k);
+const Fact *mk_opt(Facts *f, const Fact *x);
+const Fact *mk_some(Facts *f, const Fact *x); /* without None */
+Fact *mk_copy(Facts *f, const Fact *x);
+const Fact *mk_range(Facts *f, FactKind k, int64_t lo, int64_t hi);
+const Fact *mk_ranges(Facts *f, FactKind k, const Vals *v);
+const Fact *mk_float(Facts *f, double d);
+const Fact *mk_str(Facts *f, FactKind k, Str s);
+const Fact *mk_vals(Facts *f, FactKind k, const Vals *v);
+const Fact *mk_len(Facts *f, FactKind k, Len l);
+const Fact *mk_tuple(Facts *f, const Fact *const *item, uint32_t n);
+const Fact *mk_pair(Facts *f, const Fact *a, const Fact *b);
+const Fact *mk_tuple_of(Facts *f, const Fact *item);
+const Fact *mk_list(Facts *f, const Node *n, uint32_t sub, const Fact *elem, Len l);
+const Fact *mk_set(Facts *f, const Node *n, uint32_t sub, const Fact *elem, Len l);
+const Fact *mk_dict(Facts *f, const Node *n, uint32_t sub, const Fact *key, const Fact *elem, Len l);
+const Fact *mk_from(Facts *f, const Fact *x, const Node *origin);
+/* x as it comes out of a container: an object in it may be older than this round. */
+const Fact *mk_aged(Facts *f, const Fact *x);
+const Fact *mk_stats(Facts *f, const Fact *item);
+Str text_of(Facts *f, const Fact *x); /* the type, for messages */
+Str a_text(Facts *f, const Fact *x);
+
+/* ---- facts_join.c ---- */
+bool fact_eq(const Fact *a, const Fact *b);
+/* The least fact that holds where a or b holds; a itself if b adds nothing. */
+const Fact *join(Facts *f, const Fact *a, const Fact *b);
+const Fact *widen(Facts *f, const Fact *old, const Fact *now);
+/* Each alternative of a union, or the fact itself: i < fact_ways(x). */
+uint32_t fact_ways(const Fact *x);
+const Fact *fact_way(Facts *f, const Fact *x, uint32_t i);
+
+/* ---- facts_cell.c ---- */
+Cell *cell_at(Facts *f, const Node *n, uint32_t sub, FactKind kind);
+void cell_elem(Facts *f, Cell *c, const Fact *x);
+void cell_key(Facts *f, Cell *c, const Fact *x);
+void cell_made(Facts *f, Cell *c, Len l);
+/* `ref` got `n` more items at node `at`. */
+void cell_grow(Facts *f, const Fact *ref, const Node *at, uint64_t n);
+void cell_changed(Facts *f, Cell *c);  /* positions are no longer known */
+void cell_shrinks(Facts *f, Cell *c);
+void cell_at_add(Facts *f, Cell *c, uint32_t i, const Fact *x);
+const Fact *cell_field(const Cell *c, Str name);
+void cell_field_set(Facts *f, Cell *c, Str name, const Fact *x);
+void cell_use_as_dict(Facts *f, const Fact *d, const Node *at);
+const Fact *cell_values(Facts *f, const Fact *d);
+
+/* ---- facts_env.c ---- */
+Env *env_copy(Facts *f, const Env *e);
+Env *env_join(Facts *f, Env *a, Env *b); /* may change a; either may be NULL or dead */
+bool env_stable(Facts *f, const Env *a, const Env *b);
+/* hard: what is still not stable may be anything. */
+Env *env_widen(Facts *f, const Env *old, Env *now, bool hard);
+const Fact *env_get(Facts *f, const Var *v);
+void env_set(Facts *f, const Var *v, const Fact *x);
+/* Narrowing: what `path` now is. */
+void env_refine(Facts *f, const Node *path, const Fact *x);
+const Fact *env_refined(Facts *f, const Node *path);
+const Var *path_var(Facts *f, const Node *path);
+bool path_eq(const Node *a, const Node *b);
+void leave(Facts *f, Door *d);             /* everything here leaves by that door */
+void enter(Facts *f, const Door *d);       /* what left by it comes here too */
+Count count_max(Count a, Count b);
+void count_add(Facts *f, uint64_t packets, uint64_t syn, uint64_t least);
+uint64_t sat_add(uint64_t a, uint64_t b);
+uint64_t sat_mul(uint64_t a, uint64_t b);
+
+/* ---- facts_vals.c ---- */
+const Vals *vals_join(Facts *f, FactKind k, const Vals *a, const Vals *b);
+bool vals_eq(FactKind k, const Vals *a, const Vals *b);
+const Vals *vals_op(Facts *f, BinOp op, const Vals *a, const Vals *b);
+const Vals *vals_meet(Facts *f, const Vals *v, int64_t lo, int64_t hi);
+const Vals *vals_without(Facts *f, const Vals *v, int64_t x);
+bool vals_bounds(const Fact *x, int64_t *ret_lo, int64_t *ret_hi);
+bool vals_one(const Fact *x, int64_t *ret_v); /* one number only */
+bool fact_one_str(const Fact *x, Str *ret_s);
+bool fact_number(const Fact *x, double *ret_d); /* one known int or float */
+/* The texts of all known values as str() gives them; NULL: not known or too many. */
+const Vals *vals_texts(Facts *f, const Fact *x);
+const Vals *vals_concat(Facts *f, const Vals *a, const Vals *b);
+const Vals *vals_ip_add(Facts *f, const Vals *ip, const Vals *by, bool minus);
+int64_t sat64_add(int64_t a, int64_t b);
+
+/* ---- facts_stmt.c ---- */
+void do_body(Facts *f, Nodes body);
+void do_stmt(Facts *f, Node *n);
+void assign(Facts *f, Node *target, const Fact *x, const Node *value);
+/* What a loop over x gives each time, and how often. */
+const Fact *iterate(Facts *f, const Fact *x, const Node *at, Len *ret_len);
+const Fact *store_add(Facts *f, const Fact *list, const Fact *items, const Node *at);
+/* The items one by one where they are known and few; NULL otherwise. */
+const Fact *const *items_known(Facts *f, const Fact *x, uint32_t *ret_n);
+
+/* ---- facts_flow.c ---- */
+void do_if(Facts *f, Node *n);
+void do_while(Facts *f, Node *n);
+void do_for(Facts *f, Node *n);
+void warn_dropped(Facts *f, Node *n);
+void unreached(Facts *f);
+
+/* ---- facts_expr.c ---- */
+const Fact *ex(Facts *f, Node *n);
+const Fact *ex_fresh(Facts *f, Node *n); /* without what tests said of the path */
+const Fact *ex_value(Facts *f, Node *n); /* must not be None: E-NONE */
+const Fact *need(Facts *f, const Fact *x, const Node *n);
+/* Offers `if TEST:` around the current statement, where it is a simple one. */
+void fix_guard(Facts *f, Diag *d, Str test); /* the same for a fact at hand */
+const Fact *comprehension(Facts *f, Node *n);
+const Fact *display(Facts *f, Node *n);
+const Fact *fstring(Facts *f, Node *n);
+
+/* ---- facts_op.c ---- */
+const Fact *binary(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb, const Node *at);
+const Fact *unary(Facts *f, Node *n);
+
+/* ---- facts_compare.c ---- */
+const Fact *compare(Facts *f, Node *n);
+/* Evaluates n as a condition; env becomes that of true, the result that of false. */
+Env *cond(Facts *f, Node *n);
+/* Can a and b be equal at all?  Says so if not; checks known strings. */
+bool comparable(Facts *f, const Fact *a, const Fact *b, Node *na, Node *nb);
+bool fact_truth(const Fact *x, bool *ret); /* known truth */
+
+/* ---- facts_call.c ---- */
+const Fact *call(Facts *f, Node *n);
+const Fact *call_def(Facts *f, Node *def, const Fact **arg, const Node *at);
+const Fact *call_fn(Facts *f, const Fact *fn, const Fact **arg, uint32_t n, const Node *at);
+
+/* ---- facts_builtin.c ---- */
+typedef struct CallArgs {
+	const Sig *sig;
+	const char *name;
+	const Fact **arg;   /* by parameter; NULL: left out */
+	Node **node;        /* by parameter */
+	const Fact **rest;  /* *rest */
+	Node **rest_node;
+	uint32_t nrest;
+	const Arg *kw;      /* **more */
+	uint32_t nkw;
+	const Fact *self;
+	const Fact *var[8]; /* type variables: T K V and others */
+	char letter[8];
+	uint32_t nvar;
+} CallArgs;
+bool bind_args(Facts *f, Node *n, CallArgs *c);
+const Fact *builtin(Facts *f, Node *n, BuiltinFunc which);
+const Fact *method(Facts *f, Node *n, const Fact *self);
+const Fact *builtin_special(Facts *f, Node *n, BuiltinFunc which, CallArgs *c);
+const Fact *method_special(Facts *f, Node *n, BuiltinMethod which, CallArgs *c);
+
+/* ---- facts_fit.c ---- */
+/* x as a value of type t: E-TYPE, E-NONE if it isn't; what it then is. */
+const Fact *fit(Facts *f, const Fact *x, const SigType *t, Node *n, CallArgs *c, const char *what);
+bool fits(Facts *f, const Fact *x, const SigType *t);
+const Fact *sig_fact(Facts *f, const SigType *t, const CallArgs *c, const Node *n, uint32_t sub);
+const SigType *node_type(Facts *f, const Node *type);
+const Fact *to_ip(Facts *f, const Fact *x, Node *n, bool names, const char *what);
+const Fact *to_net(Facts *f, const Fact *x, Node *n, const char *what);
+const Fact *to_mac(Facts *f, const Fact *x, Node *n, const char *what);
+const Fact *to_duration(Facts *f, const Fact *x, Node *n);
+bool name_ok(Str s);
+
+/* ---- facts_packet.c ---- */
+const Fact *layer_call(Facts *f, Node *n, WireId id);
+const Fact *option_call(Facts *f, Node *n, const struct WireOption *o);
+const Fact *stack_layers(Facts *f, const Fact *a, const Fact *b, const Node *at);
+const Fact *packet_index(Facts *f, const Fact *p, Node *n);
+const Fact *packet_attr(Facts *f, const Fact *p, Node *n);
+const Fact *packet_with(Facts *f, const Fact *p, WireId layer, Node *target, const Fact *x, Node *value);
+const Fact *mk_packet(Facts *f, const Stack *const *s, uint32_t n);
+const Fact *any_packet(Facts *f);
+/* p with the layer only (or without it): NULL if that can't be. */
+const Fact *packet_having(Facts *f, const Fact *p, WireId id, bool has);
+const Fact *answer_to(Facts *f, const Fact *probe);
+const Fact *as_sent(Facts *f, const Fact *probe);
+const Fact *field_fact(Facts *f, WireId id, unsigned field, bool quote, const Node *n);
+/* What was set in that field of a stack that we built, or NULL. */
+const FieldFact *stack_field(const Stack *s, WireId id, const char *name);
+/* The first of some layers in a stack, or WIRE_NONE. */
+WireId stack_first(const Stack *s, uint64_t layers);
+const Fact *packet_widen(Facts *f, const Fact *x);
+const Fact *packet_join(Facts *f, const Fact *a, const Fact *b);
+bool stack_eq(const Stack *a, const Stack *b);
+/* x as that field's value: checked; *ret_many is how many packets a list of values makes. */
+const Fact *field_value(Facts *f, WireId id, unsigned field, const Fact *x, Node *n, Len *ret_many);
+const Fact *layer_of(Facts *f, Node *n, WireId id, const Arg *arg, uint32_t nargs);
+
+/* ---- facts_manifest.c ---- */
+/* Sends p `times` times at most (least: at least). */
+void emit(Facts *f, const Fact *p, Node *n, Len times);
+void note_filter(Facts *f, const Fact *filter, Node *n);
+void note_iface(Facts *f, const Fact *iface, Node *n);
+void note_local(Facts *f, LocalKind k, const Fact *dst, Node *n);
+void manifest_finish(Facts *f);
+
+/* ---- facts_names.c ---- */
+/* Python's or Scapy's habit: what to write instead, or NULL. */
+const char *habit(Str name);
+typedef struct Near {
+	Str want, best;
+	unsigned d;
+} Near;
+void near_try(Near *n, Str name);
+/* Adds "did you mean" as a fix of the span. */
+void near_fix(Facts *f, Diag *d, const Near *n, const Node *file, Span span);
+const Fact *no_attr(Facts *f, Node *n, const Fact *x, bool method);
+
+#endif

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Packets that the program builds: layers with fields, and `/`.
+ */
+#include "lang/facts_inside.h"
+
+static const Fact *field_number(Facts *f, const WireField *w, const Fact *x, Node *n)
+{
+	uint64_t max = w->width >= 64 ? UINT64_MAX : (UINT64_C(1) << w->width) - 1;
+
+	if (x->kind == T_STR && w->names) {
+		const Fact like = { .kind = w->kind == FK_FLAGS ? T_FLAGS : T_INT, .field = w };
+
+		if (!x->vals) {
+			say(f, "E-TYPE", n, "%s: a str whose value is not known here", w->name)->hint =
+				STR("names of field values must be constants; a number may come from anywhere");
+			return bad(f);
+		}
+		if (!comparable(f, &like, x, n, n))
+			return bad(f);
+		Range *r = arena_new_n(f->a, Range, x->vals->n);
+		Vals v = { .n = x->vals->n, .r = r };
+
+		for (uint32_t i = 0; i < v.n; i++) {
+			uint64_t u = 0;
+
+			wire_name_value(w, x->vals->s[i], &u);
+			r[i] = (Range){ (int64_t)u, (int64_t)u };
+		}
+		return mk_vals(f, T_INT, vals_join(f, T_INT, &(Vals){ .n = 1, .r = r }, &v));
+	}
+	if (x->kind == T_FLAGS)
+		return mk_vals(f, T_INT, x->vals);
+	if (x->kind != T_INT && x->kind != T_BOOL)
+		return NULL;
+	for (uint32_t i = 0; x->vals && w->kind != FK_SERIAL && i < x->vals->n; i++)
+		if (x->vals->r[i].hi < 0 || (max < INT64_MAX && (uint64_t)x->vals->r[i].lo > max && x->vals->r[i].lo >= 0)) {
+			say(f, "E-VALUE", n, "%s takes 0 to %llu", w->name, (unsigned long long)max);
+			return bad(f);
+		}
+	return x->kind == T_INT ? x : mk_vals(f, T_INT, x->vals);
+}
+
+static bool ip_family(Facts *f, const WireField *w, const Fact *x, Node *n)
+{
+	uint8_t v = w->kind == FK_IP4 ? 4 : 6;
+
+	for (uint32_t i = 0; x->kind == T_IP && x->vals && i < x->vals->n; i++)
+		if (!x->vals->ip[i].name.n && x->vals->ip[i].lo.v != v) {
+			Diag *d = say(f, "E-TYPE", n, "%s takes an IPv%u address; this is IPv%u", w->name, v, x->vals->ip[i].lo.v);
+
+			d->hint = STR("L3(dst) is IP or IPv6 by the address");
+			return false;
+		}
+	return true;
+}
+
+static const Fact *field_ip(Facts *f, const WireField *w, const Fact *x, Node *n, Len *many)
+{
+	Str s;
+	Net net;
+
+	if (x->kind == T_STR && fact_one_str(x, &s) && memchr(s.p, '/', s.n) && net_parse(s, &net)) {
+		x = to_net(f, x, n, w->name);
+	}
+	if (x->kind == T_NET) {
+		Len l;
+		const Fact *ip = iterate(f, x, n, &l);
+
+		*many = l;
+		x = ip;
+	}
+	const Fact *ip = to_ip(f, x, n, str_is(str_c(w->name), "dst") || str_is(str_c(w->name), "pdst"), w->name);
+
+	if (ip && ip->kind == T_IP && !ip_family(f, w, ip, n))
+		return bad(f);
+	return ip;
+}
+
+static const Fact *field_options(Facts *f, const WireProto *p, const Fact *x, Node *n)
+{
+	Len l;
+
+	if (x->kind == T_BYTES)
+		return x;
+	if (x->kind != T_LIST && x->kind != T_TUPLE)
+		return NULL;
+	const Fact *e = iterate(f, x, n, &l);
+
+	for (uint32_t i = 0; i < fact_ways(e); i++) {
+		const Fact *o = fact_way(f, e, i);
+		Str name;
+
+		if (fact_quiet(o) || o->kind == T_OPTION)
+			continue;
+		if (o->kind == T_TUPLE && (o->open || o->n == 2)) {
+			bool ok = o->open || !fact_one_str(o->item[0], &name);
+
+			for (const WireOption *w = p->options; !ok && w && w->name; w++)
+				ok = str_is(name, w->name);
+			if (ok)
+				continue;
+		}
+		Diag *d = say(f, "E-TYPE", n, "options is a list of options; this has %.*s", STR_ARG(a_text(f, o)));
+
+		d->hint = STR("[MSS(1460), WScale(7), Option(kind, b\"..\")]");
+		return bad(f);
+	}
+	return x;
+}
+
+static const Fact *field_one(Facts *f, const WireProto *p, const WireField *w, const Fact *x, Node *n, Len *many)
+{
+	switch (w->kind) {
+	case FK_UINT:
+	case FK_SERIAL:
+	case FK_FLAGS:
+	case FK_ENUM:
+		return field_number(f, w, x, n);
+	case FK_IP4:
+	case FK_IP6:
+		return field_ip(f, w, x, n, many);
+	case FK_MAC:
+		return to_mac(f, x, n, w->name);
+	case FK_BYTES:
+		return x->kind == T_STR || x->kind == T_BYTES ? x : p->role == ROLE_RECORD && x->kind == T_IP ? x : NULL;
+	case FK_NAME:
+		return x->kind == T_STR ? x : NULL;
+	case FK_OPTIONS:
+		return field_options(f, p, x, n);
+	case FK_RECORDS:
+		return x->kind == T_PACKET || x->kind == T_LIST || x->kind == T_BYTES || x->kind == T_TUPLE ? x : NULL;
+	}
+	return NULL;
+}
+
+static bool is_scalar(const WireField *w)
+{
+	return w->kind != FK_BYTES && w->kind != FK_NAME && w->kind != FK_OPTIONS && w->kind != FK_RECORDS;
+}
+
+/* Inclusive (lo, hi) of a scalar field. */
+static const Fact *field_pair(Facts *f, const WireProto *p, const WireField *w, const Fact *x, Node *n, Len *many)
+{
+	Len l;
+	const Fact *lo = field_one(f, p, w, x->item[0], n, &l), *hi = field_one(f, p, w, x->item[1], n, &l);
+	int64_t a, b;
+
+	if (!lo || !hi || lo->kind != hi->kind)
+		return NULL;
+	*many = (Len){ 1, LIMIT_PACKET_LIST };
+	if (lo->kind == T_INT && vals_one(lo, &a) && vals_one(hi, &b) && a <= b) {
+		*many = (Len){ (uint64_t)(b - a) + 1, (uint64_t)(b - a) + 1 };
+		return mk_range(f, T_INT, a, b);
+	}
+	if (lo->kind == T_IP && lo->vals && hi->vals && lo->vals->n == 1 && hi->vals->n == 1) {
+		Vals *v = arena_new(f->a, Vals);
+		Target *t = arena_new(f->a, Target);
+
+		*t = (Target){ .lo = lo->vals->ip[0].lo, .hi = hi->vals->ip[0].hi };
+		*v = (Vals){ .n = 1, .ip = t };
+		return mk_vals(f, T_IP, v);
+	}
+	return lo->kind == T_ERROR ? lo : mk(f, lo->kind);
+}
+
+static const Fact *field_many(Facts *f, const WireProto *p, const WireField *w, const Fact *x, Node *n, Len *many)
+{
+	Len inner = { 1, 1 };
+
+	if (x->kind == T_TUPLE && !x->open && x->n == 2)
+		return field_pair(f, p, w, x, n, many);
+	const Fact *e = iterate(f, x, n, many), *out = mk(f, T_NEVER);
+
+	for (uint32_t i = 0; i < fact_ways(e); i++) {
+		const Fact *y = field_one(f, p, w, need(f, fact_way(f, e, i), n), n, &inner);
+
+		if (!y)
+			return NULL;
+		out = join(f, out, y);
+	}
+	return out;
+}
+
+const Fact *field_value(Facts *f, WireId id, unsigned field, const Fact *x, Node *n, Len *ret_many)
+{
+	const WireProto *p = wire_proto(id);
+	const WireField *w = &p->fields[field];
+	const Fact *out = mk(f, T_NEVER);
+
+	*ret_many = (Len){ 1, 1 };
+	x = need(f, x, n);
+	for (uint32_t i = 0; i < fact_ways(x); i++) {
+		const Fact *v = fact_way(f, x, i), *y;
+		bool list = is_scalar(w) && (v->kind == T_LIST || v->kind == T_TUPLE || v->kind == T_SET);
+
+		if (fact_quiet(v))
+			y = v;
+		else
+			y = list ? field_many(f, p, w, v, n, ret_many) : field_one(f, p, w, v, n, ret_many);
+		if (!y) {
+			static const char *const what[] = { "a number", "a number", "flags", "a number or a name", "an address",
+							    "an address", "a hardware address", "bytes or str", "a str",
+							    "a list of options", "records, like DNSQR(..)" };
+			Diag *d = say(f, "E-TYPE", n, "%s.%s is %s; this is %.*s", p->name, w->name, what[w->kind],
+				      STR_ARG(a_text(f, v)));
+
+			if (v->kind == T_FLOAT)
+				fix(f, d, n, str_printf(f->a, "int(%.*s)", STR_ARG(source(f, n))));
+			return bad(f);
+		}
+		out = join(f, out, y);
+	}
+	return out;
+}
+
+/* ---- layers ---- */
+
+static Stack *stack_new(Facts *f, WireId id)
+{
+	Stack *s = arena_new(f->a, Stack);
+
+	s->built = true;
+	s->n = 1;
+	s->id[0] = (uint8_t)id;
+	s->must = WIRE_BIT(id);
+	s->mustnot = ~s->must;
+	return s;
+}
+
+static bool field_name(Facts *f, Node *n, const WireProto *p, const Arg *a, int *ret_field)
+{
+	Str name = a->name->text;
+	Near near = { .want = name, .d = 255 };
+	Span at = { a->span.from, a->span.from + (uint32_t)name.n };
+
+	*ret_field = wire_field(p, name);
+	if (*ret_field >= 0)
+		return true;
+	for (unsigned i = 0; i < p->nfields; i++)
+		near_try(&near, str_c(p->fields[i].name));
+	Diag *d = say_at(f, "E-FIELD", n, at, "%s has no field %.*s", p->name, STR_ARG(name));
+
+	if (near.d <= 2) {
+		near_fix(f, d, &near, n, at);
+		return false;
+	}
+	Sb b = sb(f->a);
+
+	sb_cstr(&b, "its fields: ");
+	for (unsigned i = 0; i < p->nfields; i++)
+		sb_printf(&b, "%s%s", i ? " " : "", p->fields[i].name);
+	d->hint = sb_done(&b);
+	return false;
+}
+
+static bool by_position(Facts *f, Node *n, const WireProto *p, const Arg *a, uint32_t i, int *ret_field)
+{
+	bool one = p->nfields == 1 || p->role == ROLE_RAW;
+
+	if (one && i == 0) {
+		*ret_field = 0;
+		return true;
+	}
+	Diag *d = say(f, "E-ARGS", a->value, "fields of %s are given by name", p->name);
+
+	(void)n;
+	if (p->id == WIRE_IP || p->id == WIRE_IPV6)
+		fix(f, d, a->value, str_printf(f->a, "dst=%.*s", STR_ARG(source(f, a->value))));
+	else if (p->id == WIRE_TCP || p->id == WIRE_UDP)
+		fix(f, d, a->value, str_printf(f->a, "dport=%.*s", STR_ARG(source(f, a->value))));
+	else
+		d->hint = str_printf(f->a, "%s(%s=..)", p->name, p->fields[0].name);
+	ex(f, a->value);
+	return false;
+}
+
+const Fact *layer_of(Facts *f, Node *n, WireId id, const Arg *arg, uint32_t nargs)
+{
+	const WireProto *p = wire_proto(id);
+	Stack *s = stack_new(f, id);
+	FieldFact *ff = arena_new_n(f->a, FieldFact, nargs);
+	Len many = { 1, 1 };
+	bool ok = true, list = false;
+
+	for (uint32_t i = 0; i < nargs; i++) {
+		const Arg *a = &arg[i];
+		int field = -1;
+		Len l;
+
+		if (!(a->name ? field_name(f, n, p, a, &field) : by_position(f, n, p, a, i, &field))) {
+			if (a->name)
+				ex(f, a->value);
+			ok = false;
+			continue;
+		}
+		const Fact *x = ex(f, a->value);
+
+		if (x->kind == T_NONE)
+			continue;
+		bool maybe = x->none && x->kind != T_ANY;
+
+		x = field_value(f, id, (unsigned)field, mk_some(f, x), a->value, &l);
+		ok &= x->kind != T_ERROR;
+		list |= l.lo != 1 || l.hi != 1;
+		many = (Len){ sat_mul(many.lo, l.lo), sat_mul(many.hi, l.hi) };
+		ff[s->nfields++] = (FieldFact){ .field = (uint8_t)field, .maybe = maybe, .value = x, .node = a->value };
+	}
+	if (!ok)
+		return bad(f);
+	s->field = ff;
+	const Stack **one = arena_new_n(f->a, const Stack *, 1);
+
+	one[0] = s;
+	const Fact *x = mk_packet(f, one, 1);
+
+	if (!list)
+		return x;
+	const Fact *l = mk_list(f, n, 0, x, many);
+
+	l->cell->packets = true;
+	cell_changed(f, l->cell);
+	return l;
+}
+
+const Fact *layer_call(Facts *f, Node *n, WireId id)
+{
+	return layer_of(f, n, id, n->call.arg, n->call.n);
+}
+
+const Fact *option_call(Facts *f, Node *n, const struct WireOption *o)
+{
+	for (uint32_t i = 0; i < n->call.n; i++) {
+		const Fact *x = ex_value(f, n->call.arg[i].value);
+
+		if (fact_quiet(x))
+			continue;
+		if (o->args && x->kind != T_INT && x->kind != T_BOOL)
+			say(f, "E-TYPE", n->call.arg[i].value, "%s takes numbers; this is %.*s", o->name, STR_ARG(a_text(f, x)));
+	}
+	if (o->len && n->call.n != o->args) {
+		say(f, "E-ARGS", n, "%s takes %u argument%s", o->name, o->args, o->args == 1 ? "" : "s");
+		return bad(f);
+	}
+	return mk(f, T_OPTION);
+}
+
+/* ---- a / b ---- */
+
+static const Stack *stack_on(Facts *f, const Stack *a, const Stack *b, const Node *at)
+{
+	Stack *s = arena_new(f->a, Stack);
+
+	*s = *a;
+	if (!b) {
+		s->payload = true;
+		return s;
+	}
+	if (a->n + b->n > LIMIT_LAYERS) {
+		say(f, "E-VALUE", at, "a packet has at most %u layers", LIMIT_LAYERS);
+		return a;
+	}
+	memcpy(s->id + a->n, b->id, b->n);
+	s->n = (uint8_t)(a->n + b->n);
+	s->must = a->must | b->must;
+	s->mustnot = a->mustnot & b->mustnot & ~s->must;
+	s->built = a->built && b->built;
+	s->payload = b->payload;
+	FieldFact *ff = arena_new_n(f->a, FieldFact, a->nfields + b->nfields);
+
+	memcpy(ff, a->field, a->nfields * sizeof *ff);
+	for (uint32_t i = 0; i < b->nfields; i++) {
+		ff[a->nfields + i] = b->field[i];
+		ff[a->nfields + i].layer = (uint8_t)(ff[a->nfields + i].layer + a->n);
+	}
+	s->field = ff;
+	s->nfields = a->nfields + b->nfields;
+	return s;
+}
+
+static const Fact *packets_on(Facts *f, const Fact *a, const Fact *b, const Node *at)
+{
+	const Fact *out = mk(f, T_NEVER);
+
+	for (uint32_t i = 0; i < a->n; i++)
+		for (uint32_t k = 0; k < (b->kind == T_PACKET ? b->n : 1); k++) {
+			const Stack **one = arena_new_n(f->a, const Stack *, 1);
+
+			one[0] = stack_on(f, a->stack[i], b->kind == T_PACKET ? b->stack[k] : NULL, at);
+			out = join(f, out, mk_packet(f, one, 1));
+		}
+	return out;
+}
+
+static const Fact *items_of(Facts *f, const Fact *x, const Node *at, Len *many)
+{
+	Len l;
+
+	if (x->kind != T_LIST)
+		return x;
+	const Fact *e = iterate(f, x, at, &l);
+
+	*many = (Len){ sat_mul(many->lo, l.lo), sat_mul(many->hi, l.hi) };
+	return e;
+}
+
+const Fact *stack_layers(Facts *f, const Fact *a, const Fact *b, const Node *at)
+{
+	Len many = { 1, 1 };
+	bool list = a->kind == T_LIST || b->kind == T_LIST;
+	const Fact *x = items_of(f, a, at, &many), *y = items_of(f, b, at, &many), *out = mk(f, T_NEVER);
+
+	for (uint32_t i = 0; i < fact_ways(x); i++)
+		for (uint32_t k = 0; k < fact_ways(y); k++) {
+			const Fact *p = fact_way(f, x, i), *q = fact_way(f, y, k);
+
+			if (p->kind == T_PACKET && (q->kind == T_PACKET || q->kind == T_STR || q->kind == T_BYTES)) {
+				out = join(f, out, packets_on(f, p, q, at));
+			} else if (fact_quiet(p) || fact_quiet(q)) {
+				out = join(f, out, fact_quiet(p) ? p : q);
+			} else {
+				say(f, "E-TYPE", at, "`/` can't join %.*s and %.*s", STR_ARG(a_text(f, a)), STR_ARG(a_text(f, b)));
+				return bad(f);
+			}
+		}
+	if (!list || out->kind == T_ERROR)
+		return out;
+	const Fact *l = mk_list(f, at, 0, out, many);
+
+	l->cell->packets = true;
+	cell_changed(f, l->cell);
+	return l;
+}

@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What packets have: layer stacks, answers, quotes, attributes.
+ */
+#include "lang/facts_inside.h"
+
+#define NETWORKS (WIRE_BIT(WIRE_ARP) | WIRE_BIT(WIRE_IP) | WIRE_BIT(WIRE_IPV6))
+#define TRANSPORTS (WIRE_BIT(WIRE_ICMP) | WIRE_BIT(WIRE_ICMPV6) | WIRE_BIT(WIRE_UDP) | WIRE_BIT(WIRE_TCP) | WIRE_BIT(WIRE_ARP))
+
+/* ---- stacks ---- */
+
+const Fact *mk_packet(Facts *f, const Stack *const *s, uint32_t n)
+{
+	Fact *x = mk_copy(f, mk(f, T_PACKET));
+
+	x->stack = s;
+	x->n = n;
+	return x;
+}
+
+static const Fact *mk_stack(Facts *f, uint64_t must, uint64_t mustnot, const Fact *quoted)
+{
+	Stack *s = arena_new(f->a, Stack);
+	const Stack **one = arena_new_n(f->a, const Stack *, 1);
+
+	*s = (Stack){ .must = must, .mustnot = mustnot, .quoted = quoted };
+	one[0] = s;
+	return mk_packet(f, one, 1);
+}
+
+const Fact *any_packet(Facts *f)
+{
+	return mk_stack(f, 0, 0, NULL);
+}
+
+static bool fields_eq(const Stack *a, const Stack *b)
+{
+	if (a->nfields != b->nfields)
+		return false;
+	for (uint32_t i = 0; i < a->nfields; i++)
+		if (a->field[i].layer != b->field[i].layer || a->field[i].field != b->field[i].field ||
+		    a->field[i].maybe != b->field[i].maybe || !fact_eq(a->field[i].value, b->field[i].value))
+			return false;
+	return true;
+}
+
+static bool same_shape(const Stack *a, const Stack *b)
+{
+	return a->built == b->built && a->n == b->n && memcmp(a->id, b->id, a->n) == 0 && a->must == b->must &&
+	       a->mustnot == b->mustnot && a->quote == b->quote && !a->quoted == !b->quoted;
+}
+
+bool stack_eq(const Stack *a, const Stack *b)
+{
+	return a == b || (same_shape(a, b) && a->payload == b->payload && fields_eq(a, b) &&
+			  (a->quoted == b->quoted || fact_eq(a->quoted, b->quoted)));
+}
+
+static const FieldFact *field_of(const Stack *s, unsigned layer, unsigned field)
+{
+	for (uint32_t i = 0; i < s->nfields; i++)
+		if (s->field[i].layer == layer && s->field[i].field == field)
+			return &s->field[i];
+	return NULL;
+}
+
+const FieldFact *stack_field(const Stack *s, WireId id, const char *name)
+{
+	int field = wire_field(wire_proto(id), str_c(name));
+
+	for (unsigned i = 0; field >= 0 && i < s->n; i++)
+		if (s->id[i] == id)
+			return field_of(s, i, (unsigned)field);
+	return NULL;
+}
+
+static const Stack *shape_join(Facts *f, const Stack *a, const Stack *b)
+{
+	Stack *s = arena_new(f->a, Stack);
+	FieldFact *ff = arena_new_n(f->a, FieldFact, a->nfields + b->nfields);
+
+	*s = *a;
+	s->payload |= b->payload;
+	s->nfields = 0;
+	for (uint32_t i = 0; i < a->nfields; i++) {
+		const FieldFact *o = field_of(b, a->field[i].layer, a->field[i].field);
+
+		ff[s->nfields] = a->field[i];
+		if (o)
+			ff[s->nfields].value = join(f, a->field[i].value, o->value);
+		ff[s->nfields++].maybe |= !o || o->maybe;
+	}
+	for (uint32_t i = 0; i < b->nfields; i++)
+		if (!field_of(a, b->field[i].layer, b->field[i].field)) {
+			ff[s->nfields] = b->field[i];
+			ff[s->nfields++].maybe = true;
+		}
+	s->field = ff;
+	if (a->quoted && b->quoted)
+		s->quoted = join(f, a->quoted, b->quoted);
+	return stack_eq(s, a) ? a : s;
+}
+
+const Fact *packet_join(Facts *f, const Fact *a, const Fact *b)
+{
+	const Stack **s = arena_new_n(f->a, const Stack *, a->n + b->n);
+	uint32_t n = a->n;
+	bool same = true;
+
+	memcpy(s, a->stack, a->n * sizeof *s);
+	for (uint32_t i = 0; i < b->n; i++) {
+		uint32_t k = 0;
+
+		while (k < n && !same_shape(s[k], b->stack[i]))
+			k++;
+		if (k < n) {
+			const Stack *j = stack_eq(s[k], b->stack[i]) ? s[k] : shape_join(f, s[k], b->stack[i]);
+
+			same &= j == s[k];
+			s[k] = j;
+		} else {
+			s[n++] = b->stack[i];
+			same = false;
+		}
+	}
+	if (same)
+		return a;
+	if (n > LIMIT_STACKS) {
+		uint64_t must = UINT64_MAX, mustnot = UINT64_MAX;
+
+		for (uint32_t i = 0; i < n; i++) {
+			must &= s[i]->must;
+			mustnot &= s[i]->mustnot;
+		}
+		return mk_stack(f, must, mustnot, NULL);
+	}
+	Fact *x = mk_copy(f, a);
+
+	x->stack = s;
+	x->n = n;
+	return x;
+}
+
+/* The fields that still change in a loop may have any value. */
+const Fact *packet_widen(Facts *f, const Fact *x)
+{
+	const Stack **s = arena_new_n(f->a, const Stack *, x->n);
+
+	for (uint32_t i = 0; i < x->n; i++) {
+		Stack *t = arena_new(f->a, Stack);
+		FieldFact *ff = arena_new_n(f->a, FieldFact, x->stack[i]->nfields);
+
+		*t = *x->stack[i];
+		for (uint32_t k = 0; k < t->nfields; k++) {
+			ff[k] = t->field[k];
+			ff[k].value = ff[k].value->vals ? mk(f, ff[k].value->kind) : ff[k].value;
+		}
+		t->field = ff;
+		if (t->quoted)
+			t->quoted = any_packet(f);
+		s[i] = t;
+	}
+	Fact *y = mk_copy(f, x);
+
+	y->stack = s;
+	return y;
+}
+
+/* What having a layer says about others: one transport, one network, outermost. */
+static uint64_t excludes(WireId id)
+{
+	uint64_t bit = WIRE_BIT(id), no = 0;
+
+	if (bit & TRANSPORTS)
+		no |= TRANSPORTS & ~bit;
+	if (bit & NETWORKS)
+		no |= NETWORKS & ~bit;
+	return no;
+}
+
+const Fact *packet_having(Facts *f, const Fact *p, WireId id, bool has)
+{
+	const Stack **s = arena_new_n(f->a, const Stack *, p->n + 1);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		const Stack *old = p->stack[i];
+
+		if ((has ? old->mustnot : old->must) & WIRE_BIT(id))
+			continue;
+		Stack *t = arena_new(f->a, Stack);
+
+		*t = *old;
+		if (has) {
+			t->must |= WIRE_BIT(id);
+			t->mustnot |= excludes(id) & ~t->must;
+		} else {
+			t->mustnot |= WIRE_BIT(id);
+		}
+		s[n++] = t;
+	}
+	if (!n)
+		return NULL;
+	Fact *x = mk_copy(f, p);
+
+	x->stack = s;
+	x->n = n;
+	return x;
+}
+
+WireId stack_first(const Stack *s, uint64_t layers)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		if (WIRE_BIT(s->id[i]) & layers)
+			return (WireId)s->id[i];
+	for (unsigned id = 0; !s->n && id < WIRE_N; id++)
+		if (s->must & layers & WIRE_BIT(id))
+			return (WireId)id;
+	return WIRE_NONE;
+}
+
+/* ---- answers ---- */
+
+/* The probe as an ICMP error quotes it. */
+static const Fact *quote_of(Facts *f, const Stack *probe)
+{
+	Stack *s = arena_new(f->a, Stack);
+	const Stack **one = arena_new_n(f->a, const Stack *, 1);
+
+	*s = *probe;
+	s->built = false;
+	s->quote = true;
+	s->must = probe->must & (NETWORKS | TRANSPORTS);
+	s->mustnot = probe->mustnot & (NETWORKS | TRANSPORTS);
+	s->nfields = 0;
+	s->n = 0;
+	one[0] = s;
+	return mk_packet(f, one, 1);
+}
+
+static const Fact *answer_to_stack(Facts *f, const Stack *s)
+{
+	WireId net = stack_first(s, NETWORKS), trans = stack_first(s, TRANSPORTS & ~WIRE_BIT(WIRE_ARP));
+	WireId icmp = net == WIRE_IPV6 ? WIRE_ICMPV6 : WIRE_ICMP;
+
+	if (net == WIRE_NONE)
+		return any_packet(f);
+	if (net == WIRE_ARP)
+		return mk_stack(f, WIRE_BIT(WIRE_ETHER) | WIRE_BIT(WIRE_ARP), excludes(WIRE_ARP), NULL);
+	uint64_t net_not = excludes(net);
+
+	if (trans == WIRE_NONE)
+		return mk_stack(f, WIRE_BIT(net), net_not, NULL);
+	const Fact *error = mk_stack(f, WIRE_BIT(net) | WIRE_BIT(icmp), net_not | excludes(icmp), quote_of(f, s));
+
+	if (trans == WIRE_ICMP || trans == WIRE_ICMPV6)
+		return error;
+	return join(f, mk_stack(f, WIRE_BIT(net) | WIRE_BIT(trans), net_not | excludes(trans), NULL), error);
+}
+
+const Fact *answer_to(Facts *f, const Fact *probe)
+{
+	const Fact *out = mk(f, T_NEVER);
+
+	if (probe->kind != T_PACKET)
+		return fact_quiet(probe) ? probe : any_packet(f);
+	for (uint32_t i = 0; i < probe->n; i++)
+		out = join(f, out, answer_to_stack(f, probe->stack[i]));
+	return out;
+}
+
+const Fact *as_sent(Facts *f, const Fact *probe)
+{
+	(void)f;
+	return probe;
+}
+
+/* ---- fields ---- */
+
+static const Fact *field_plain(Facts *f, const WireField *w, WireId id, const Node *n)
+{
+	Fact *x;
+
+	switch (w->kind) {
+	case FK_FLAGS:
+	case FK_ENUM:
+		x = mk_copy(f, mk(f, w->kind == FK_FLAGS ? T_FLAGS : T_INT));
+		x->field = w;
+		return x;
+	case FK_IP4:
+	case FK_IP6:
+		return mk(f, T_IP);
+	case FK_MAC:
+		return mk(f, T_MAC);
+	case FK_BYTES:
+		return id == WIRE_DNSRR ? mk(f, T_STR) : mk(f, T_BYTES);
+	case FK_NAME:
+		return mk(f, T_STR);
+	case FK_OPTIONS:
+		return mk_list(f, n, 1, mk(f, T_OPTION), (Len){ 0, 40 });
+	case FK_RECORDS:
+		return mk_list(f, n, 1, mk(f, str_is(str_c(w->name), "qd") ? T_DNSQR : T_DNSRR), (Len){ 0, LEN_INF });
+	default:
+		return mk(f, T_INT);
+	}
+}
+
+const Fact *field_fact(Facts *f, WireId id, unsigned field, bool quote, const Node *n)
+{
+	const WireProto *p = wire_proto(id);
+	const WireField *w = &p->fields[field];
+	const Fact *x = mk_from(f, field_plain(f, w, id, n), n);
+
+	/* RFC 792: an error quotes the IP header and 64 bits behind it. */
+	return quote && p->role == ROLE_TRANSPORT && (w->bit >= 64 || !w->width) ? mk_opt(f, x) : x;
+}
+
+static const Fact *stack_value(Facts *f, const Stack *s, WireId id, unsigned field, const Node *n)
+{
+	for (unsigned i = 0; s->built && i < s->n; i++)
+		if (s->id[i] == id) {
+			const FieldFact *ff = field_of(s, i, field);
+
+			if (!ff || ff->maybe || ff->value->kind == T_PACKET || ff->value->kind == T_LIST ||
+			    ff->value->kind == T_TUPLE || wire_proto(id)->fields[field].names)
+				break;
+			return mk_from(f, ff->value, n);
+		}
+	return field_fact(f, id, field, s->quote, n);
+}
+
+static const Fact *layer_field(Facts *f, const Fact *p, WireId id, unsigned field, const Node *n)
+{
+	const Fact *out = mk(f, T_NEVER);
+
+	for (uint32_t i = 0; i < p->n; i++)
+		out = join(f, out, stack_value(f, p->stack[i], id, field, n));
+	return out;
+}
+
+/* ---- p[L] ---- */
+
+static bool all_have(const Fact *p, uint64_t layers)
+{
+	for (uint32_t i = 0; i < p->n; i++)
+		if (!(p->stack[i]->must & layers))
+			return false;
+	return true;
+}
+
+static bool none_has(const Fact *p, uint64_t layers)
+{
+	for (uint32_t i = 0; i < p->n; i++)
+		if (layers & ~p->stack[i]->mustnot)
+			return false;
+	return true;
+}
+
+static const Fact *no_layer(Facts *f, const Fact *p, uint64_t layers, const char *what, const Node *obj, const Node *at)
+{
+	Str s = source(f, obj);
+	bool path = path_var(f, obj) != NULL;
+	const char *name = NULL;
+	Diag *d;
+
+	for (unsigned id = 0; id < WIRE_N; id++)
+		if ((layers & WIRE_BIT(id)) && !name)
+			name = wire_proto((WireId)id)->name;
+	if (none_has(p, layers)) {
+		say(f, "E-LAYER", at, "%.*s has no %s: it is %.*s", STR_ARG(s), what, STR_ARG(text_of(f, p)));
+		return bad(f);
+	}
+	d = say(f, "E-LAYER", at, "%.*s may have no %s: it is %.*s", STR_ARG(s), what, STR_ARG(text_of(f, p)));
+	d->hint = str_printf(f->a, "test it first: `if %s in %.*s:`", name, STR_ARG(path ? s : STR("p")));
+	if (path)
+		fix_guard(f, d, str_printf(f->a, "%s in %.*s", name, STR_ARG(s)));
+	return bad(f);
+}
+
+const Fact *packet_index(Facts *f, const Fact *p, Node *n)
+{
+	Node *in = n->index.index;
+	const Fact *i = in->kind == N_SLICE ? mk(f, T_NONE) : ex(f, in);
+	Str s;
+
+	if (fact_quiet(i))
+		return i;
+	if (i->kind != T_PROTO) {
+		Diag *d = say(f, "E-TYPE", in, "a packet is indexed by a layer, like p[TCP]");
+
+		if (fact_one_str(i, &s) && wire_proto_by_name(s))
+			fix(f, d, in, s);
+		else if (i->kind == T_INT || in->kind == N_SLICE)
+			d->hint = STR("bytes(p) are its bytes");
+		return bad(f);
+	}
+	WireId id = (WireId)i->view;
+
+	if (!all_have(p, WIRE_BIT(id)))
+		return no_layer(f, p, WIRE_BIT(id), str_printf(f->a, "%s layer", wire_proto(id)->name).p, n->index.obj, n);
+	Fact *x = mk_copy(f, p);
+
+	x->view = (uint8_t)id;
+	return x;
+}
+
+/* ---- attributes ---- */
+
+static const Fact *attr_row(Facts *f, BuiltinAttr at, const Fact *p, const Node *n)
+{
+	return mk_from(f, sig_fact(f, sig_attr(&f->sigs, at), &(CallArgs){ .self = p }, n, 0), n);
+}
+
+/* p.src, p.dst, p.ttl: of the IP layer, IPv6's hlim, ARP's addresses. */
+static const Fact *attr_network(Facts *f, const Fact *p, Node *n, BuiltinAttr at)
+{
+	uint64_t layers = at == A_PACKET_ttl ? WIRE_BIT(WIRE_IP) | WIRE_BIT(WIRE_IPV6) : NETWORKS;
+	const Fact *out = mk(f, T_NEVER);
+	const char *what = at == A_PACKET_ttl ? "IP layer" : "IP or ARP layer";
+
+	if (!all_have(p, layers))
+		return no_layer(f, p, layers, what, n->attr.obj, n);
+	for (uint32_t i = 0; i < p->n; i++) {
+		const Stack *s = p->stack[i];
+		WireId id = stack_first(s, layers);
+		const char *name = at == A_PACKET_ttl ? (id == WIRE_IPV6 ? "hlim" : "ttl")
+				   : at == A_PACKET_src ? (id == WIRE_ARP ? "psrc" : "src") : id == WIRE_ARP ? "pdst" : "dst";
+		int field = wire_field(wire_proto(id), str_c(name));
+
+		out = join(f, out, stack_value(f, s, id, (unsigned)field, n));
+	}
+	return out;
+}
+
+static const Fact *attr_quoted(Facts *f, const Fact *p, Node *n)
+{
+	uint64_t icmp = WIRE_BIT(WIRE_ICMP) | WIRE_BIT(WIRE_ICMPV6);
+	const Fact *out = mk(f, T_NEVER);
+	bool maybe = false;
+
+	if (!all_have(p, icmp))
+		return no_layer(f, p, icmp, "ICMP layer, and so no quote", n->attr.obj, n);
+	for (uint32_t i = 0; i < p->n; i++) {
+		const Fact *q = p->stack[i]->quoted;
+
+		maybe |= !q || (q->n && stack_first(q->stack[0], icmp) != WIRE_NONE);
+		out = join(f, out, q ? q : any_packet(f));
+	}
+	return maybe ? mk_opt(f, out) : out;
+}
+
+static const Fact *attr_view(Facts *f, const Fact *p, Node *n, bool *ret_found)
+{
+	WireId id = (WireId)p->view;
+
+	if (id == WIRE_NONE && p->n == 1 && p->stack[0]->built && p->stack[0]->n == 1)
+		id = (WireId)p->stack[0]->id[0];
+	int field = id == WIRE_NONE ? -1 : wire_field(wire_proto(id), n->attr.sym->text);
+
+	*ret_found = true;
+	if (field >= 0)
+		return layer_field(f, p, id, (unsigned)field, n);
+	int at = p->view == WIRE_NONE ? -1 : builtin_attr(OWNER_LAYER, n->attr.sym->text);
+
+	if (at >= 0)
+		return attr_row(f, (BuiltinAttr)at, p, n);
+	*ret_found = false;
+	return NULL;
+}
+
+/* p.sport: Scapy's short form; say where it stands. */
+static const Fact *attr_elsewhere(Facts *f, const Fact *p, Node *n)
+{
+	static const uint8_t order[] = { WIRE_TCP, WIRE_UDP, WIRE_ICMP, WIRE_ICMPV6, WIRE_IP, WIRE_IPV6, WIRE_ARP, WIRE_DNS, WIRE_ETHER };
+	Str name = n->attr.sym->text;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < sizeof order; i++) {
+			WireId id = (WireId)order[i];
+
+			if (wire_field(wire_proto(id), name) < 0 || (pass ? none_has(p, WIRE_BIT(id)) : !all_have(p, WIRE_BIT(id))))
+				continue;
+			Diag *d = say(f, "E-FIELD", n, "%.*s is a field of its %s layer", STR_ARG(name), wire_proto(id)->name);
+
+			fix(f, d, n, str_printf(f->a, "%.*s[%s].%.*s", STR_ARG(source(f, n->attr.obj)), wire_proto(id)->name, STR_ARG(name)));
+			return bad(f);
+		}
+	return no_attr(f, n, p, false);
+}
+
+const Fact *packet_attr(Facts *f, const Fact *p, Node *n)
+{
+	bool found;
+	const Fact *x = attr_view(f, p, n, &found);
+
+	if (found)
+		return x;
+	if (p->view != WIRE_NONE)
+		return no_attr(f, n, p, false);
+	int at = builtin_attr(OWNER_PACKET, n->attr.sym->text);
+
+	switch (at) {
+	case -1:
+		return attr_elsewhere(f, p, n);
+	case A_PACKET_src:
+	case A_PACKET_dst:
+	case A_PACKET_ttl:
+		return attr_network(f, p, n, (BuiltinAttr)at);
+	case A_PACKET_quoted:
+		return attr_quoted(f, p, n);
+	default:
+		return attr_row(f, (BuiltinAttr)at, p, n);
+	}
+}
+
+/* ---- p.ttl = t ---- */
+
+static int layer_with(const Stack *s, WireId layer, Str name, WireId *ret_id)
+{
+	for (unsigned i = 0; i < s->n; i++) {
+		WireId id = (WireId)s->id[i];
+		int field = wire_field(wire_proto(id), name);
+
+		if (field < 0 && id == WIRE_IPV6 && str_is(name, "ttl"))
+			field = wire_field(wire_proto(id), STR("hlim"));
+		if (field >= 0 && (layer == WIRE_NONE ? wire_proto(id)->role != ROLE_LINK : layer == id)) {
+			*ret_id = id;
+			return (int)(i << 8 | (unsigned)field);
+		}
+	}
+	return -1;
+}
+
+static const Stack *stack_with(Facts *f, const Stack *s, unsigned layer, unsigned field, const Fact *x, const Node *n)
+{
+	Stack *t = arena_new(f->a, Stack);
+	FieldFact *ff = arena_new_n(f->a, FieldFact, s->nfields + 1);
+
+	*t = *s;
+	t->nfields = 0;
+	for (uint32_t i = 0; i < s->nfields; i++)
+		if (s->field[i].layer != layer || s->field[i].field != field)
+			ff[t->nfields++] = s->field[i];
+	if (x->kind != T_NONE)
+		ff[t->nfields++] = (FieldFact){ .layer = (uint8_t)layer, .field = (uint8_t)field, .value = x, .node = n };
+	t->field = ff;
+	return t;
+}
+
+const Fact *packet_with(Facts *f, const Fact *p, WireId layer, Node *target, const Fact *x, Node *value)
+{
+	const Stack **s = arena_new_n(f->a, const Stack *, p->n);
+	Str name = target->attr.sym->text;
+
+	if (layer != WIRE_NONE && !all_have(p, WIRE_BIT(layer)))
+		return no_layer(f, p, WIRE_BIT(layer), str_printf(f->a, "%s layer", wire_proto(layer)->name).p,
+				target->attr.obj->index.obj, target);
+	for (uint32_t i = 0; i < p->n; i++) {
+		WireId id = WIRE_NONE;
+		int at = layer_with(p->stack[i], layer == WIRE_NONE ? (WireId)p->view : layer, name, &id);
+		Len many;
+
+		if (!p->stack[i]->built) {
+			s[i] = p->stack[i];
+			continue;
+		}
+		if (at < 0)
+			return no_attr(f, target, p, false);
+		const Fact *v = x->kind == T_NONE ? x : field_value(f, id, (unsigned)at & 0xff, x, value, &many);
+
+		if (v->kind == T_ERROR)
+			return v;
+		s[i] = stack_with(f, p->stack[i], (unsigned)at >> 8, (unsigned)at & 0xff, v, value);
+	}
+	Fact *y = mk_copy(f, p);
+
+	y->stack = s;
+	return y;
+}
