@@ -134,6 +134,32 @@ bool cmd_read_program(Arena *a, const CmdArgs *args, const char *text, Str *ret_
 	return cmd_read_file(a, args->v[0], LIMIT_SOURCE, ret_text);
 }
 
+static Str keep(Arena *a, Bytes b)
+{
+	return (Str){ arena_copy(a, b.p, b.n), b.n };
+}
+
+void cmd_take_diag(Arena *a, DiagList *l, const Msg *m)
+{
+	Str code = keep(a, m->diag.code);
+	Diag d = { .code = code.p, .span = { m->diag.from, m->diag.to } };
+
+	if (l->v.n >= LIMIT_DIAGS) {
+		l->dropped++;
+		return;
+	}
+	d.sev = code.n && code.p[0] == 'W' ? SEV_WARNING : SEV_ERROR;
+	d.message = keep(a, m->diag.message);
+	d.hint = keep(a, m->diag.hint);
+	if (m->diag.fix)
+		d.fix = (Fix){ .span = { m->diag.fix_from, m->diag.fix_to },
+			       .text = keep(a, m->diag.fix_text),
+			       .set = true,
+			       .widening = m->diag.widening };
+	l->errors += d.sev == SEV_ERROR;
+	vec_push(a, &l->v, d);
+}
+
 void cmd_print_diags(Arena *a, const DiagList *l, Str name, Str source, int to)
 {
 	Sb out = sb(a);

@@ -11,6 +11,7 @@
 #include "base/exits.h"
 #include "base/str.h"
 #include "cmd/opt.h"
+#include "deal/msg.h"
 
 #define SONDE_VERSION "0.1.0"
 
@@ -43,6 +44,9 @@ bool cmd_read_fd(Arena *a, int fd, const char *path, size_t most, Str *ret_text)
 
 /* A program from FILE or -e TEXT: its text and the name for messages. */
 bool cmd_read_program(Arena *a, const CmdArgs *args, const char *text, Str *ret_name, Str *ret_text);
+
+/* A DIAG message of the engine into l: foreign text, bounded. */
+void cmd_take_diag(Arena *a, DiagList *l, const Msg *m);
 
 /* Diagnostics as text on `to`, or nothing. */
 void cmd_print_diags(Arena *a, const DiagList *l, Str name, Str source, int to);

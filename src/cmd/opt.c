@@ -24,7 +24,7 @@ static bool opt_error(const Command *c, const char *what, const char *word, cons
 static const Opt *find_long(const Command *c, Str name)
 {
 	for (unsigned i = 0; i < c->nopts; i++)
-		if (str_is(name, c->opts[i].name))
+		if (c->opts[i].name && str_is(name, c->opts[i].name))
 			return &c->opts[i];
 	return NULL;
 }
@@ -35,7 +35,7 @@ static const char *nearest(const Command *c, Str name)
 	const char *found = NULL;
 
 	for (unsigned i = 0; i < c->nopts; i++) {
-		unsigned d = str_distance(name, str_c(c->opts[i].name), 2);
+		unsigned d = c->opts[i].name ? str_distance(name, str_c(c->opts[i].name), 2) : 255;
 
 		if (d < best) {
 			best = d;
@@ -60,7 +60,7 @@ static bool store(const Command *c, const Opt *o, const char *value, void *optio
 		OptList *l = (OptList *)(void *)at;
 
 		if (l->n == OPT_LIST_MAX)
-			return opt_error(c, "given too often", o->name, NULL);
+			return opt_error(c, "given too often", o->name ? o->name : value, NULL);
 		l->v[l->n++] = value;
 		return true;
 	}
@@ -155,8 +155,9 @@ static void synopsis(const Command *c, Sb *out)
 static void opt_left(const Opt *o, Sb *out)
 {
 	if (o->letter)
-		sb_printf(out, "-%c, ", o->letter);
-	sb_printf(out, "--%s", o->name);
+		sb_printf(out, "-%c%s", o->letter, o->name ? ", " : "");
+	if (o->name)
+		sb_printf(out, "--%s", o->name);
 	if (o->arg)
 		sb_printf(out, " %s", o->arg);
 }
@@ -223,8 +224,9 @@ void opt_man(const Command *const *commands, Sb *out)
 
 			sb_cstr(out, ".It ");
 			if (o->letter)
-				sb_printf(out, "Fl %c , ", o->letter);
-			sb_printf(out, "Fl \\&-%s", o->name);
+				sb_printf(out, "Fl %c%s", o->letter, o->name ? " , " : "");
+			if (o->name)
+				sb_printf(out, "Fl \\&-%s", o->name);
 			if (o->arg)
 				sb_printf(out, " Ar %s", o->arg);
 			sb_char(out, '\n');
@@ -247,7 +249,8 @@ void opt_completion(const Command *const *commands, Sb *out)
 	for (; *commands; commands++) {
 		sb_printf(out, "    %s) words='", (*commands)->name);
 		for (unsigned i = 0; i < (*commands)->nopts; i++)
-			sb_printf(out, "--%s ", (*commands)->opts[i].name);
+			if ((*commands)->opts[i].name)
+				sb_printf(out, "--%s ", (*commands)->opts[i].name);
 		sb_cstr(out, "--help' ;;\n");
 	}
 	sb_cstr(out, "    esac\n  fi\n"

@@ -32,7 +32,7 @@ typedef struct OptUint {
 } OptUint;
 
 typedef struct Opt {
-	const char *name; /* long, without dashes */
+	const char *name; /* long, without dashes; NULL: only the letter */
 	char letter;      /* 0: none */
 	OptKind kind;
 	const char *arg;  /* name of its value in the help; NULL for flags */

@@ -72,7 +72,7 @@ bool policies_read(Arena *a, const OptList *more, Policies *ret_p)
 bool policies_reader(void *ctx, Str text, Arena *a, DiagList *diags, Decls *ret_decls)
 {
 	(void)ctx;
-	return decl_read_policy(a, STR("policy"), text, diags, ret_decls);
+	return decl_policy(text, a, diags, ret_decls);
 }
 
 /* The first diagnostic of a policy file, as one sentence with its place. */

@@ -82,23 +82,6 @@ static void take_text(Report *r, const Msg *m)
 	sb_str(&r->piece, bytes_str(text));
 }
 
-static void take_diag(Report *r, const Msg *m)
-{
-	Str code = keep(r, m->diag.code);
-	Diag *d = vec_push(r->a, &r->diags.v, (Diag){ .code = code.p });
-
-	d->sev = code.n && code.p[0] == 'W' ? SEV_WARNING : SEV_ERROR;
-	d->span = (Span){ m->diag.from, m->diag.to };
-	d->message = keep(r, m->diag.message);
-	d->hint = keep(r, m->diag.hint);
-	if (m->diag.fix)
-		d->fix = (Fix){ .span = { m->diag.fix_from, m->diag.fix_to },
-				.text = keep(r, m->diag.fix_text),
-				.set = true,
-				.widening = m->diag.widening };
-	r->diags.errors += d->sev == SEV_ERROR;
-}
-
 /* JSON of the engine is foreign too: it goes into ours only if it is one object. */
 static Str json_object(Report *r, Bytes b)
 {
@@ -137,7 +120,7 @@ void report_engine(Report *r, const Msg *m)
 		take_text(r, m);
 		break;
 	case MSG_DIAG:
-		take_diag(r, m);
+		cmd_take_diag(r->a, &r->diags, m);
 		break;
 	case MSG_RESULT:
 		vec_push(r->a, &r->results,

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sonde check: may this program run, and what would it do?  Needs no privilege and
+ * looks nothing up.
+ */
+#include "base/json.h"
+#include "base/limits.h"
+#include "cmd/cmd.h"
+#include "cmd/engine.h"
+#include "cmd/params.h"
+#include "deal/manifest_codec.h"
+#include "gate/run.h"
+#include "lang/check_text.h"
+
+#include <openssl/sha.h>
+#include <unistd.h>
+
+typedef struct CheckOptions {
+	CmdArgs args;
+	const char *text;
+	OptList param;
+	bool explain;
+	bool json;
+} CheckOptions;
+
+static const Opt check_opts[] = {
+	{ NULL, 'e', OPT_STR, "TEXT", offsetof(CheckOptions, text), "the program itself, instead of a file" },
+	{ "param", 'p', OPT_LIST, "NAME=VALUE", offsetof(CheckOptions, param), "the value of a param; may be repeated" },
+	{ "explain", 0, OPT_FLAG, NULL, offsetof(CheckOptions, explain), "say where each part of the manifest comes from" },
+	{ "json", 0, OPT_FLAG, NULL, offsetof(CheckOptions, json), "print one JSON object (doc/check.schema.json)" },
+};
+
+typedef struct Check {
+	Arena a;
+	DiagList diags;
+	Manifest manifest;
+	bool has_manifest;
+	Str why;
+} Check;
+
+static void on_event(void *ctx, const Msg *m)
+{
+	Check *c = ctx;
+
+	if (m->type == MSG_DIAG)
+		cmd_take_diag(&c->a, &c->diags, m);
+	else if (m->type == MSG_CHECKED)
+		c->has_manifest = manifest_decode(m->checked.manifest, &c->a, &c->manifest) == NULL;
+	else if (m->type == MSG_FAIL)
+		c->why = str_printf(&c->a, "%.*s: %.*s", (int)m->fail.code.n, (const char *)m->fail.code.p,
+				    (int)m->fail.message.n, (const char *)m->fail.message.p);
+}
+
+static Str sha256_text(Arena *a, Str text)
+{
+	uint8_t hash[SHA256_DIGEST_LENGTH];
+	Sb out = sb(a);
+
+	SHA256((const uint8_t *)text.p, text.n, hash);
+	for (size_t i = 0; i < sizeof hash; i++)
+		sb_printf(&out, "%02x", hash[i]);
+	return sb_done(&out);
+}
+
+static void print_text(Check *c, const CheckOptions *o, Str name, Str text, int exit)
+{
+	Sb out = sb(&c->a);
+
+	cmd_print_diags(&c->a, &c->diags, name, text, STDERR_FILENO);
+	if (exit || !c->has_manifest)
+		return;
+	check_text(&c->manifest, text, o->explain, &out);
+	sb_printf(&out, "sha256 %.*s\n", STR_ARG(sha256_text(&c->a, text)));
+	cmd_write(STDOUT_FILENO, sb_done(&out));
+}
+
+static void print_json(Check *c, Str text, int exit)
+{
+	Sb out = sb(&c->a);
+	Json j = json(&out);
+
+	json_open(&j, '{');
+	json_kstr(&j, "sha256", sha256_text(&c->a, text));
+	cmd_json_diags(&j, &c->diags, text);
+	json_key(&j, "manifest");
+	if (c->has_manifest)
+		check_json(&c->manifest, text, &j);
+	else
+		json_null(&j);
+	json_kint(&j, "exit", exit);
+	json_close(&j, '}');
+	sb_char(&out, '\n');
+	cmd_write(STDOUT_FILENO, sb_done(&out));
+}
+
+static int run_check(const Command *cmd, const void *options)
+{
+	const CheckOptions *o = options;
+	Check c = { .a = cmd_arena(32 << 20) };
+	EngineJob job = { .check = true };
+	char why[RUN_WHY];
+
+	(void)cmd;
+	c.diags.a = &c.a;
+	if (!cmd_read_program(&c.a, &o->args, o->text, &job.name, &job.text))
+		return o->args.n ? SONDE_EXIT_ENVIRONMENT : SONDE_EXIT_USAGE;
+	if (!params_read(&c.a, &o->param, &job.param, &job.nparam))
+		return SONDE_EXIT_USAGE;
+	RunOptions run = { .mode = RUN_ALONE,
+			   .engine_main = engine_process,
+			   .engine_ctx = &job,
+			   .engine_memory = LIMIT_ENGINE_MEMORY,
+			   .event = on_event,
+			   .event_ctx = &c,
+			   .peer_file = -1,
+			   .write_fd = -1 };
+	int exit = gate_run(&run, why);
+
+	if (exit && !c.diags.errors)
+		return cmd_fail(exit, "%.*s%s", STR_ARG(c.why), why);
+	if (o->json)
+		print_json(&c, job.text, exit);
+	else
+		print_text(&c, o, job.name, job.text, exit);
+	return exit;
+}
+
+const Command cmd_check = {
+	.name = "check",
+	.args = "[FILE]",
+	.summary = "check a program and show what it would do; needs no privilege",
+	.doc = "Prints errors and warnings with their place and, where there is one, the fix; then the manifest: who is sent "
+	       "what, at most how much, from where. Nothing is sent and nothing is looked up.",
+	.opts = check_opts,
+	.nopts = sizeof check_opts / sizeof check_opts[0],
+	.max_args = 1,
+	.size = sizeof(CheckOptions),
+	.run = run_check,
+};

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/engine.h"
+
+#include "base/exits.h"
+#include "base/limits.h"
+#include "deal/manifest_codec.h"
+#include "deal/msg.h"
+#include "lang/compile.h"
+#include "lib/lib.h"
+#include "port/gate.h"
+#include "vm/engine.h"
+#include "vm/verify.h"
+
+#include <unistd.h>
+
+enum { TEXT_PIECE = 32 * 1024 }; /* bytes of output in one message */
+
+typedef struct Process {
+	const EngineJob *job;
+	Arena arena;
+	int out_fd;
+	uint8_t *buf; /* one message */
+} Process;
+
+/* One whole message a write: that is what cmd reads. */
+static void say(Process *p, const Msg *m)
+{
+	Writer w = writer(p->buf, LIMIT_MSG + 8);
+
+	if (msg_put(&w, m) && write(p->out_fd, w.p, w.n) < 0)
+		_exit(SONDE_EXIT_ENVIRONMENT); /* nobody listens any more */
+}
+
+static void sink(void *ctx, const Msg *m)
+{
+	Process *p = ctx;
+
+	if (m->type != MSG_TEXT || m->text.text.n <= TEXT_PIECE) {
+		say(p, m);
+		return;
+	}
+	for (size_t at = 0; at < m->text.text.n; at += TEXT_PIECE) {
+		Msg piece = *m;
+
+		piece.text.text = bytes_slice(m->text.text, at, at + TEXT_PIECE);
+		say(p, &piece);
+	}
+}
+
+static void say_diag(Process *p, const Diag *d)
+{
+	say(p, &(Msg){ .type = MSG_DIAG,
+		       .diag = { .code = str_bytes(str_c(d->code)),
+				 .from = d->span.from,
+				 .to = d->span.to,
+				 .message = str_bytes(d->message),
+				 .fix = d->fix.set,
+				 .fix_from = d->fix.span.from,
+				 .fix_to = d->fix.span.to,
+				 .fix_text = str_bytes(d->fix.text),
+				 .widening = d->fix.widening,
+				 .hint = str_bytes(d->hint) } });
+}
+
+static int fail(Process *p, int exit, const char *code, Str message, Span span)
+{
+	say(p, &(Msg){ .type = MSG_FAIL,
+		       .fail = { .exit = (uint8_t)exit,
+				 .from = span.from,
+				 .to = span.to,
+				 .code = str_bytes(str_c(code)),
+				 .message = str_bytes(message) } });
+	return exit;
+}
+
+/* A fault in lib is ours, and told as such. */
+static int lib_fault(Process *p, const Compiled *c)
+{
+	const Diag *d = &c->lib_diags.v.p[0];
+
+	return fail(p, SONDE_EXIT_RUNTIME, "E-INTERNAL",
+		    str_printf(&p->arena, "a verb of lib does not check: %s %.*s", d->code, STR_ARG(d->message)),
+		    (Span){ 0, 0 });
+}
+
+static bool compile_job(Process *p, Compiled *c)
+{
+	LibSource *lib = arena_new_n(&p->arena, LibSource, lib_count);
+
+	for (unsigned i = 0; i < lib_count; i++)
+		lib[i] = (LibSource){ lib_files[i].name, lib_files[i].text };
+	CompileIn in = { .a = &p->arena,
+			 .name = p->job->name,
+			 .text = p->job->text,
+			 .lib = lib,
+			 .nlib = lib_count,
+			 .param = p->job->param,
+			 .nparam = p->job->nparam };
+	bool ok = compile(&in, c);
+
+	for (uint32_t i = 0; i < c->diags.v.n; i++)
+		say_diag(p, &c->diags.v.p[i]);
+	return ok;
+}
+
+/* The manifest as bytes; empty if it is larger than a message may be. */
+static Bytes encode(Process *p, const Manifest *m)
+{
+	Writer w = writer(arena_alloc(&p->arena, LIMIT_MSG), LIMIT_MSG - 64);
+
+	return manifest_encode(m, &w) ? wr_done(&w) : (Bytes){ 0 };
+}
+
+static EngineConfig config(Process *p, const Budget *b)
+{
+	EngineConfig c = { .sink = sink, .sink_ctx = p, .output_limit = p->job->output_limit };
+	bool rate = b->declared >> BOUND_RATE & 1;
+
+	c.rate = rate ? b->v[BOUND_RATE] : bound_default(BOUND_RATE);
+	c.syn_rate = b->declared >> BOUND_SYN_RATE & 1 ? b->v[BOUND_SYN_RATE] : bound_default(BOUND_SYN_RATE);
+	c.byte_rate = bound_default(BOUND_BYTE_RATE);
+	if (b->declared >> BOUND_BYTE_RATE & 1)
+		c.byte_rate = b->v[BOUND_BYTE_RATE];
+	else if (rate && c.rate > c.byte_rate / 1514) /* language.md 4: a declared rate brings its bytes along */
+		c.byte_rate = c.rate * 1514;
+	return c;
+}
+
+static int run_program(Process *p, Engine *e, const Program *program)
+{
+	VmHost host = { 0 };
+
+	engine_host(e, &host);
+	Vm *vm = vm_new(&p->arena, program, &host);
+	int exit = vm_run(vm);
+	const VmError *err = vm_error(vm);
+
+	if (err->set && err->code && err->code[0])
+		fail(p, exit, err->code, err->message, err->span);
+	return exit;
+}
+
+static int run_behind(Process *p, int gate_fd, const Compiled *c, Bytes manifest)
+{
+	GatePort port;
+	EngineConfig conf = config(p, &c->manifest.decls.budget);
+	int exit;
+
+	gate_port_init(&port, gate_fd, arena_alloc(&p->arena, GATE_PORT_MEMORY));
+	port.port.emit(&port.port, &(Msg){ .type = MSG_MANIFEST, .manifest = { .data = manifest } });
+	gate_port_flush(&port);
+	Engine *e = engine_new(&p->arena, &port.port, &conf);
+	if (engine_start(e))
+		exit = run_program(p, e, c->program);
+	else
+		exit = engine_stopped(e) ? engine_stopped(e) : SONDE_EXIT_ENVIRONMENT;
+	engine_finish(e, exit);
+	gate_port_flush(&port);
+	return exit;
+}
+
+static int compile_and_run(Process *p, int gate_fd)
+{
+	Compiled *c = arena_new(&p->arena, Compiled);
+
+	if (!compile_job(p, c))
+		return c->lib_diags.errors ? lib_fault(p, c) : SONDE_EXIT_CHECK;
+	Bytes manifest = encode(p, &c->manifest);
+	if (!manifest.n)
+		return fail(p, SONDE_EXIT_CHECK, "E-COMPLEX", STR("the manifest of this program is too long to approve"),
+			    (Span){ 0, 0 });
+	say(p, &(Msg){ .type = MSG_CHECKED, .checked = { .manifest = manifest } });
+	if (p->job->check)
+		return SONDE_EXIT_OK;
+	const char *unsound = verify_program(c->program);
+	if (unsound)
+		return fail(p, SONDE_EXIT_RUNTIME, "E-INTERNAL", str_c(unsound), (Span){ 0, 0 });
+	return run_behind(p, gate_fd, c, manifest);
+}
+
+/* Memory that ends while compiling is the compiler's error; here it is what is
+ * left: manifest, engine, VM. */
+static int within_memory(Process *p, int gate_fd)
+{
+	jmp_buf full;
+
+	p->arena.full = &full;
+	if (setjmp(full) == 0)
+		return compile_and_run(p, gate_fd);
+	return -1;
+}
+
+int engine_process(void *ctx, int gate_fd, int out_fd, void *mem, size_t size)
+{
+	Process p = { .job = ctx, .out_fd = out_fd };
+	int exit;
+
+	arena_init(&p.arena, mem, size, NULL);
+	p.buf = arena_alloc(&p.arena, LIMIT_MSG + 8);
+	exit = within_memory(&p, gate_fd);
+	if (exit < 0)
+		exit = fail(&p, SONDE_EXIT_RUNTIME, "E-MEMORY", STR("the engine's memory is spent"), (Span){ 0, 0 });
+	say(&p, &(Msg){ .type = MSG_DONE, .done = { .exit = (uint8_t)exit } });
+	return exit;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The engine's process, from program text to its last word: compile, hand in the
+ * manifest, run, report.  It runs behind the sandbox that gate/run closed before.
+ */
+#ifndef SONDE_CMD_ENGINE_H
+#define SONDE_CMD_ENGINE_H
+
+#include "lang/facts.h"
+
+typedef struct EngineJob {
+	Str name, text;
+	const FactsParam *param;
+	uint32_t nparam;
+	bool check;            /* stop behind the checker */
+	uint64_t output_limit; /* bytes; 0: the default */
+} EngineJob;
+
+/* RunOptions.engine_main; ctx is an EngineJob. */
+int engine_process(void *ctx, int gate_fd, int out_fd, void *mem, size_t size);
+
+#endif
