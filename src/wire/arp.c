@@ -43,7 +43,8 @@ static const WireField fields[] = {
 	[F_ARP_HWLEN] = FIELD("hwlen", 32, 8, UINT, CONTENT, "bytes of a hardware address", .dflt = 6),
 	[F_ARP_PLEN] = FIELD("plen", 40, 8, UINT, CONTENT, "bytes of a protocol address", .dflt = 4),
 	[F_ARP_OP] = FIELD("op", 48, 16, ENUM, CONTENT, "operation", .dflt = 1, .names = ops),
-	[F_ARP_HWSRC] = FIELD("hwsrc", 64, 48, MAC, CONTENT, "the sender's MAC; the interface's", .computed = true),
+	[F_ARP_HWSRC] =
+		FIELD("hwsrc", 64, 48, MAC, CONTENT, "the sender's MAC; the interface's", .computed = true),
 	[F_ARP_PSRC] = FIELD("psrc", 112, 32, IP4, MATCHED, "the sender's address; the kernel's choice",
 			     .computed = true),
 	[F_ARP_HWDST] = FIELD("hwdst", 144, 48, MAC, CONTENT, "the target's MAC"),
@@ -57,7 +58,8 @@ static bool parse(WireParse *p, WireLayer *l)
 	if (!h)
 		return false;
 	if (h[4] != 6 || h[5] != 4)
-		return wire_fail(p, "ARP with addresses of %u and %u bytes: only 6 and 4 are decoded", h[4], h[5]);
+		return wire_fail(p, "ARP with addresses of %u and %u bytes: only 6 and 4 are decoded", h[4],
+				 h[5]);
 	if (!wire_take(p, l, HDR))
 		return false;
 	return wire_limit(p, 0); /* ARP carries nothing: the rest is padding */

@@ -126,7 +126,8 @@ WireCsum wire_check(const WirePacket *p, unsigned layer)
 		return l->off + l->len <= p->frame.n ?
 			       verdict(0, bytes_slice(p->frame, l->off, l->off + l->len)) :
 			       CSUM_UNKNOWN;
-	if (!(WIRE_BIT(id) & (WIRE_BIT(WIRE_TCP) | WIRE_BIT(WIRE_UDP) | WIRE_BIT(WIRE_ICMP) | WIRE_BIT(WIRE_ICMPV6))))
+	if (!(WIRE_BIT(id) &
+	      (WIRE_BIT(WIRE_TCP) | WIRE_BIT(WIRE_UDP) | WIRE_BIT(WIRE_ICMP) | WIRE_BIT(WIRE_ICMPV6))))
 		return CSUM_NONE;
 	if (!covered(p, layer, &b))
 		return CSUM_UNKNOWN;

@@ -68,7 +68,8 @@ const WireName wire_dns_class_names[] = {
 	      .follows = true)
 
 static const WireField fields[] = {
-	[F_DNS_ID] = FIELD("id", 0, 16, UINT, MATCHED, "identifier; distinct for each query", .computed = true),
+	[F_DNS_ID] =
+		FIELD("id", 0, 16, UINT, MATCHED, "identifier; distinct for each query", .computed = true),
 	[F_DNS_QR] = FIELD("qr", 16, 1, UINT, CONTENT, "0 query, 1 response"),
 	[F_DNS_OPCODE] = FIELD("opcode", 17, 4, ENUM, CONTENT, "kind of query", .names = opcodes),
 	[F_DNS_AA] = FIELD("aa", 21, 1, UINT, CONTENT, "authoritative answer"),
@@ -115,8 +116,8 @@ static const WireField opt_fields[] = {
 	[F_DNSRROPT_RRNAME] = RR_NAME,
 	[F_DNSRROPT_TYPE] = FIELD("type", 0, 16, ENUM, CONTENT, "OPT", .dflt = DNS_TYPE_OPT,
 				  .names = wire_dns_type_names),
-	[F_DNSRROPT_RCLASS] = FIELD("rclass", 16, 16, UINT, CONTENT, "bytes of UDP payload that the sender takes",
-				    .dflt = 4096),
+	[F_DNSRROPT_RCLASS] = FIELD("rclass", 16, 16, UINT, CONTENT,
+				    "bytes of UDP payload that the sender takes", .dflt = 4096),
 	[F_DNSRROPT_EXTRCODE] = FIELD("extrcode", 32, 8, UINT, CONTENT, "upper 8 bits of the response code"),
 	[F_DNSRROPT_VERSION] = FIELD("version", 40, 8, UINT, CONTENT, "EDNS version"),
 	[F_DNSRROPT_Z] = FIELD("z", 48, 16, UINT, CONTENT, "flags; 0x8000: DNSSEC records wanted (DO)"),

@@ -26,9 +26,12 @@ static void test_compression_has_limits(void **state)
 		size_t n;
 		const char *reason;
 	} bad[] = {
-		{ "\xc0\x0c\0\1\0\1", 6, "DNS question 1 has a compression pointer that does not point back" },
-		{ "\1a\xc0\x0c\0\1\0\1", 8, "DNS question 1 has a compression pointer that does not point back" },
-		{ "\xc0\x0e\xc0\x0c\0\1\0\1", 8, "DNS question 1 has a compression pointer that does not point back" },
+		{ "\xc0\x0c\0\1\0\1", 6,
+		  "DNS question 1 has a compression pointer that does not point back" },
+		{ "\1a\xc0\x0c\0\1\0\1", 8,
+		  "DNS question 1 has a compression pointer that does not point back" },
+		{ "\xc0\x0e\xc0\x0c\0\1\0\1", 8,
+		  "DNS question 1 has a compression pointer that does not point back" },
 		{ "\xc0", 1, "DNS question 1 runs past the end" },
 		{ "\x40x\0\0\1\0\1", 7, "DNS question 1 has a label of an unknown kind" },
 		{ "\5ab", 3, "DNS question 1 runs past the end" },
@@ -135,8 +138,12 @@ static void test_dns_text(void **state)
 		uint16_t type;
 		const char *text;
 	} rows[] = {
-		{ DNS_TYPE_A, "10.0.0.1" },  { DNS_TYPE_AAAA, "2001:db8::1" }, { DNS_TYPE_NS, "a.b." },
-		{ DNS_TYPE_MX, "10 m.acme." }, { DNS_TYPE_SRV, "1 2 443 w.acme." }, { DNS_TYPE_CNAME, "a\\.b.c\\255." },
+		{ DNS_TYPE_A, "10.0.0.1" },
+		{ DNS_TYPE_AAAA, "2001:db8::1" },
+		{ DNS_TYPE_NS, "a.b." },
+		{ DNS_TYPE_MX, "10 m.acme." },
+		{ DNS_TYPE_SRV, "1 2 443 w.acme." },
+		{ DNS_TYPE_CNAME, "a\\.b.c\\255." },
 	};
 	Bytes b;
 	Sb out = sb(&arena);

@@ -20,8 +20,10 @@
 enum { HDR = 14 };
 
 static const WireField fields[] = {
-	[F_ETHER_DST] = FIELD("dst", 0, 48, MAC, CONTENT, "receiver; the next hop's address", .computed = true),
-	[F_ETHER_SRC] = FIELD("src", 48, 48, MAC, CONTENT, "sender; the interface's address", .computed = true),
+	[F_ETHER_DST] =
+		FIELD("dst", 0, 48, MAC, CONTENT, "receiver; the next hop's address", .computed = true),
+	[F_ETHER_SRC] =
+		FIELD("src", 48, 48, MAC, CONTENT, "sender; the interface's address", .computed = true),
 	[F_ETHER_TYPE] = FIELD("type", 96, 16, ENUM, CONTENT,
 			       "EtherType of what follows; derived from the next layer, else 0x9000",
 			       .computed = true, .names = wire_ethertype_names),

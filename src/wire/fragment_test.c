@@ -5,7 +5,8 @@
 #include "wire/testing.h"
 
 /* Puts pieces together by their offsets and compares with the packet. */
-static void check_pieces(Bytes packet_, const Bytes *piece, uint32_t n, uint32_t mtu, size_t head, size_t piece_head)
+static void check_pieces(Bytes packet_, const Bytes *piece, uint32_t n, uint32_t mtu, size_t head,
+			 size_t piece_head)
 {
 	size_t at = 0;
 	bool v6 = packet_.p[0] >> 4 == 6;

@@ -83,9 +83,11 @@ static const WireName types[] = {
 static const WireField fields[] = {
 	[F_ICMP_TYPE] = FIELD("type", 0, 8, ENUM, CONTENT, "type of message", .dflt = 8, .names = types),
 	[F_ICMP_CODE] = FIELD("code", 8, 8, UINT, CONTENT, "kind within the type"),
-	[F_ICMP_CHKSUM] = FIELD("chksum", 16, 16, UINT, CONTENT, "checksum of header and data", .computed = true, .follows = true),
-	[F_ICMP_ID] = FIELD("id", 32, 16, UINT, MATCHED, "identifier of echo and its kin; distinct for each run",
-			    .computed = true, .when = FORM_ECHO | FORM_TIMESTAMP | FORM_MASK),
+	[F_ICMP_CHKSUM] = FIELD("chksum", 16, 16, UINT, CONTENT, "checksum of header and data",
+				.computed = true, .follows = true),
+	[F_ICMP_ID] =
+		FIELD("id", 32, 16, UINT, MATCHED, "identifier of echo and its kin; distinct for each run",
+		      .computed = true, .when = FORM_ECHO | FORM_TIMESTAMP | FORM_MASK),
 	[F_ICMP_SEQ] = FIELD("seq", 48, 16, UINT, MATCHED, "sequence number of echo; distinct for each probe",
 			     .computed = true, .when = FORM_ECHO | FORM_TIMESTAMP | FORM_MASK),
 	[F_ICMP_TS_ORI] = FIELD("ts_ori", 64, 32, UINT, CONTENT, "originate time, ms since midnight UTC",
@@ -95,16 +97,20 @@ static const WireField fields[] = {
 	[F_ICMP_TS_TX] = FIELD("ts_tx", 128, 32, UINT, CONTENT, "transmit time, ms since midnight UTC",
 			       .when = FORM_TIMESTAMP),
 	[F_ICMP_GW] = FIELD("gw", 32, 32, IP4, CONTENT, "the router to use instead", .when = FORM_REDIRECT),
-	[F_ICMP_PTR] = FIELD("ptr", 32, 8, UINT, CONTENT, "offset of the byte that is wrong", .when = FORM_PARAM),
-	[F_ICMP_RESERVED] = FIELD("reserved", 32, 8, UINT, CONTENT, "reserved",
-				  .when = FORM_UNREACH | FORM_EXCEEDED),
+	[F_ICMP_PTR] =
+		FIELD("ptr", 32, 8, UINT, CONTENT, "offset of the byte that is wrong", .when = FORM_PARAM),
+	[F_ICMP_RESERVED] =
+		FIELD("reserved", 32, 8, UINT, CONTENT, "reserved", .when = FORM_UNREACH | FORM_EXCEEDED),
 	[F_ICMP_LENGTH] = FIELD("length", 40, 8, UINT, CONTENT,
 				"length of the quote in units of 4 bytes, if extensions follow (RFC 4884)",
 				.when = FORM_UNREACH | FORM_EXCEEDED | FORM_PARAM),
-	[F_ICMP_ADDR_MASK] = FIELD("addr_mask", 64, 32, IP4, CONTENT, "address mask (RFC 950)", .when = FORM_MASK),
-	[F_ICMP_NEXTHOPMTU] = FIELD("nexthopmtu", 48, 16, UINT, CONTENT,
-				    "MTU of the next hop in bytes, with code 4 (RFC 1191)", .when = FORM_UNREACH),
-	[F_ICMP_UNUSED] = FIELD("unused", 48, 16, UINT, CONTENT, "unused", .when = FORM_EXCEEDED | FORM_PARAM),
+	[F_ICMP_ADDR_MASK] =
+		FIELD("addr_mask", 64, 32, IP4, CONTENT, "address mask (RFC 950)", .when = FORM_MASK),
+	[F_ICMP_NEXTHOPMTU] =
+		FIELD("nexthopmtu", 48, 16, UINT, CONTENT,
+		      "MTU of the next hop in bytes, with code 4 (RFC 1191)", .when = FORM_UNREACH),
+	[F_ICMP_UNUSED] =
+		FIELD("unused", 48, 16, UINT, CONTENT, "unused", .when = FORM_EXCEEDED | FORM_PARAM),
 };
 
 /* What people call the codes. */
@@ -171,7 +177,8 @@ static void summary(const WireLayer *l, Sb *out)
 	else if (code)
 		sb_printf(out, "/%u", (unsigned)code);
 	if (wire_has(l, F_ICMP_SEQ))
-		sb_printf(out, " id=%u seq=%u", (unsigned)wire_num(l, F_ICMP_ID), (unsigned)wire_num(l, F_ICMP_SEQ));
+		sb_printf(out, " id=%u seq=%u", (unsigned)wire_num(l, F_ICMP_ID),
+			  (unsigned)wire_num(l, F_ICMP_SEQ));
 	if (type == 3 && code == 4)
 		sb_printf(out, " mtu=%u", (unsigned)wire_num(l, F_ICMP_NEXTHOPMTU));
 }

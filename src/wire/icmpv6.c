@@ -93,42 +93,55 @@ static const WireField fields[] = {
 				 .computed = true, .follows = true),
 	[F_ICMPV6_ID] = FIELD("id", 32, 16, UINT, MATCHED, "identifier of echo; distinct for each run",
 			      .computed = true, .when = FORM_ECHO),
-	[F_ICMPV6_SEQ] = FIELD("seq", 48, 16, UINT, MATCHED, "sequence number of echo; distinct for each probe",
-			       .computed = true, .when = FORM_ECHO),
-	[F_ICMPV6_MTU] = FIELD("mtu", 32, 32, UINT, CONTENT, "MTU of the next hop in bytes", .when = FORM_TOO_BIG),
-	[F_ICMPV6_PTR] = FIELD("ptr", 32, 32, UINT, CONTENT, "offset of the byte that is wrong", .when = FORM_PARAM),
+	[F_ICMPV6_SEQ] =
+		FIELD("seq", 48, 16, UINT, MATCHED, "sequence number of echo; distinct for each probe",
+		      .computed = true, .when = FORM_ECHO),
+	[F_ICMPV6_MTU] =
+		FIELD("mtu", 32, 32, UINT, CONTENT, "MTU of the next hop in bytes", .when = FORM_TOO_BIG),
+	[F_ICMPV6_PTR] =
+		FIELD("ptr", 32, 32, UINT, CONTENT, "offset of the byte that is wrong", .when = FORM_PARAM),
 	[F_ICMPV6_LENGTH] = FIELD("length", 32, 8, UINT, CONTENT,
 				  "length of the quote in units of 8 bytes, if extensions follow (RFC 4884)",
 				  .when = FORM_ERROR),
 	[F_ICMPV6_UNUSED] = FIELD("unused", 40, 24, UINT, CONTENT, "unused", .when = FORM_ERROR),
-	[F_ICMPV6_RES] = FIELD("res", 32, 32, UINT, CONTENT, "reserved", .when = FORM_RS | FORM_NS | FORM_REDIRECT),
-	[F_ICMPV6_R] = FIELD("R", 32, 1, UINT, CONTENT, "neighbour advertisement: it is a router", .when = FORM_NA),
-	[F_ICMPV6_S] = FIELD("S", 33, 1, UINT, CONTENT, "neighbour advertisement: it was solicited", .when = FORM_NA),
+	[F_ICMPV6_RES] =
+		FIELD("res", 32, 32, UINT, CONTENT, "reserved", .when = FORM_RS | FORM_NS | FORM_REDIRECT),
+	[F_ICMPV6_R] =
+		FIELD("R", 32, 1, UINT, CONTENT, "neighbour advertisement: it is a router", .when = FORM_NA),
+	[F_ICMPV6_S] = FIELD("S", 33, 1, UINT, CONTENT, "neighbour advertisement: it was solicited",
+			     .when = FORM_NA),
 	[F_ICMPV6_O] = FIELD("O", 34, 1, UINT, CONTENT, "neighbour advertisement: override what is cached",
 			     .when = FORM_NA),
-	[F_ICMPV6_TGT] = FIELD("tgt", 64, 128, IP6, MATCHED, "target address", .when = FORM_NS | FORM_NA | FORM_REDIRECT),
-	[F_ICMPV6_DST] = FIELD("dst", 192, 128, IP6, CONTENT, "redirect: for which destination", .when = FORM_REDIRECT),
+	[F_ICMPV6_TGT] = FIELD("tgt", 64, 128, IP6, MATCHED, "target address",
+			       .when = FORM_NS | FORM_NA | FORM_REDIRECT),
+	[F_ICMPV6_DST] = FIELD("dst", 192, 128, IP6, CONTENT, "redirect: for which destination",
+			       .when = FORM_REDIRECT),
 	[F_ICMPV6_CHLIM] = FIELD("chlim", 32, 8, UINT, CONTENT, "router advertisement: hop limit to use",
 				 .when = FORM_RA),
-	[F_ICMPV6_M] = FIELD("M", 40, 1, UINT, CONTENT, "router advertisement: addresses by DHCPv6", .when = FORM_RA),
-	[F_ICMPV6_OTHER] = FIELD("other", 41, 1, UINT, CONTENT,
-				 "router advertisement: other configuration by DHCPv6 (its O flag)", .when = FORM_RA),
+	[F_ICMPV6_M] = FIELD("M", 40, 1, UINT, CONTENT, "router advertisement: addresses by DHCPv6",
+			     .when = FORM_RA),
+	[F_ICMPV6_OTHER] =
+		FIELD("other", 41, 1, UINT, CONTENT,
+		      "router advertisement: other configuration by DHCPv6 (its O flag)", .when = FORM_RA),
 	[F_ICMPV6_H] = FIELD("H", 42, 1, UINT, CONTENT, "router advertisement: home agent", .when = FORM_RA),
-	[F_ICMPV6_PRF] = FIELD("prf", 43, 2, ENUM, CONTENT, "router advertisement: preference", .names = preferences,
-			       .when = FORM_RA),
+	[F_ICMPV6_PRF] = FIELD("prf", 43, 2, ENUM, CONTENT, "router advertisement: preference",
+			       .names = preferences, .when = FORM_RA),
 	[F_ICMPV6_P] = FIELD("P", 45, 1, UINT, CONTENT, "router advertisement: proxied", .when = FORM_RA),
-	[F_ICMPV6_ROUTERLIFETIME] = FIELD("routerlifetime", 48, 16, UINT, CONTENT,
-					  "router advertisement: seconds as a default router", .when = FORM_RA),
-	[F_ICMPV6_REACHABLETIME] = FIELD("reachabletime", 64, 32, UINT, CONTENT,
-					 "router advertisement: ms that a neighbour counts as reachable",
-					 .when = FORM_RA),
+	[F_ICMPV6_ROUTERLIFETIME] =
+		FIELD("routerlifetime", 48, 16, UINT, CONTENT,
+		      "router advertisement: seconds as a default router", .when = FORM_RA),
+	[F_ICMPV6_REACHABLETIME] =
+		FIELD("reachabletime", 64, 32, UINT, CONTENT,
+		      "router advertisement: ms that a neighbour counts as reachable", .when = FORM_RA),
 	[F_ICMPV6_RETRANSTIMER] = FIELD("retranstimer", 96, 32, UINT, CONTENT,
 					"router advertisement: ms between solicitations", .when = FORM_RA),
-	[F_ICMPV6_MRD] = FIELD("mrd", 32, 16, UINT, CONTENT, "MLD: maximum response delay in ms", .when = FORM_MLD),
+	[F_ICMPV6_MRD] =
+		FIELD("mrd", 32, 16, UINT, CONTENT, "MLD: maximum response delay in ms", .when = FORM_MLD),
 	[F_ICMPV6_RESERVED] = FIELD("reserved", 48, 16, UINT, CONTENT, "MLD: reserved", .when = FORM_MLD),
-	[F_ICMPV6_MLADDR] = FIELD("mladdr", 64, 128, IP6, CONTENT, "MLD: multicast address", .when = FORM_MLD),
-	[F_ICMPV6_OPTIONS] = FIELD("options", 320, 0, OPTIONS, CONTENT, "options of neighbour discovery",
-				   .when = FORM_ND),
+	[F_ICMPV6_MLADDR] =
+		FIELD("mladdr", 64, 128, IP6, CONTENT, "MLD: multicast address", .when = FORM_MLD),
+	[F_ICMPV6_OPTIONS] =
+		FIELD("options", 320, 0, OPTIONS, CONTENT, "options of neighbour discovery", .when = FORM_ND),
 };
 
 /* IANA "IPv6 Neighbor Discovery Option Formats" */

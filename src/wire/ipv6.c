@@ -21,15 +21,17 @@ enum { HDR = 40, NO_NEXT_HEADER = 59, HLIM = 64, HLIM_ND = 255, HLIM_MLD = 1 };
 
 static const WireField fields[] = {
 	[F_IPV6_VERSION] = FIELD("version", 0, 4, UINT, CONTENT, "IP version", .dflt = 6),
-	[F_IPV6_TC] = FIELD("tc", 4, 8, UINT, CONTENT, "traffic class: DSCP (upper 6 bits) and ECN (lower 2)"),
+	[F_IPV6_TC] =
+		FIELD("tc", 4, 8, UINT, CONTENT, "traffic class: DSCP (upper 6 bits) and ECN (lower 2)"),
 	[F_IPV6_FL] = FIELD("fl", 12, 20, UINT, CONTENT, "flow label"),
 	[F_IPV6_PLEN] = FIELD("plen", 32, 16, UINT, CONTENT, "bytes behind this header; all that follows",
 			      .computed = true, .follows = true),
 	[F_IPV6_NH] = FIELD("nh", 48, 8, ENUM, CONTENT,
 			    "number of the next header; derived from the next layer, else 59",
 			    .computed = true, .names = wire_ipproto_names),
-	[F_IPV6_HLIM] = FIELD("hlim", 56, 8, UINT, CONTENT, "hops left; 255 for neighbour discovery, 1 for MLD, else 64",
-			      .computed = true, .dflt = HLIM),
+	[F_IPV6_HLIM] = FIELD("hlim", 56, 8, UINT, CONTENT,
+			      "hops left; 255 for neighbour discovery, 1 for MLD, else 64", .computed = true,
+			      .dflt = HLIM),
 	[F_IPV6_SRC] = FIELD("src", 64, 128, IP6, MATCHED, "source; the kernel's choice for the destination",
 			     .computed = true),
 	[F_IPV6_DST] = FIELD("dst", 192, 128, IP6, MATCHED, "destination", .required = true),

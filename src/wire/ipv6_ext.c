@@ -49,11 +49,13 @@ static const WireField option_fields[] = {
 static const WireField routing_fields[] = {
 	[F_ROUTING_NH] = NEXT_HEADER,
 	[F_ROUTING_LEN] = EXT_LEN,
-	[F_ROUTING_TYPE] = FIELD("type", 16, 8, UINT, CONTENT, "0 source route, 2 mobility, 4 segment routing"),
-	[F_ROUTING_SEGLEFT] = FIELD("segleft", 24, 8, UINT, CONTENT,
-				    "addresses still to visit; all of them unless it is set", .computed = true),
-	[F_ROUTING_RESERVED] = FIELD("reserved", 32, 32, UINT, CONTENT,
-				     "by type; segment routing: last entry, flags, tag"),
+	[F_ROUTING_TYPE] =
+		FIELD("type", 16, 8, UINT, CONTENT, "0 source route, 2 mobility, 4 segment routing"),
+	[F_ROUTING_SEGLEFT] =
+		FIELD("segleft", 24, 8, UINT, CONTENT,
+		      "addresses still to visit; all of them unless it is set", .computed = true),
+	[F_ROUTING_RESERVED] =
+		FIELD("reserved", 32, 32, UINT, CONTENT, "by type; segment routing: last entry, flags, tag"),
 	[F_ROUTING_ADDRESSES] = FIELD("addresses", 64, 0, BYTES, CONTENT, "addresses of 16 bytes each"),
 };
 

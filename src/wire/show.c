@@ -230,9 +230,9 @@ static void doc_default(const WireField *f, Sb *out)
 static void doc_field(const WireField *f, Sb *out)
 {
 	static const char *const kinds[] = {
-		[FK_UINT] = "int",      [FK_SERIAL] = "serial", [FK_FLAGS] = "flags",     [FK_ENUM] = "enum",
-		[FK_IP4] = "ip",        [FK_IP6] = "ip",        [FK_MAC] = "mac",         [FK_BYTES] = "bytes",
-		[FK_NAME] = "name",     [FK_OPTIONS] = "options", [FK_RECORDS] = "records",
+		[FK_UINT] = "int",  [FK_SERIAL] = "serial",   [FK_FLAGS] = "flags",	[FK_ENUM] = "enum",
+		[FK_IP4] = "ip",    [FK_IP6] = "ip",	      [FK_MAC] = "mac",		[FK_BYTES] = "bytes",
+		[FK_NAME] = "name", [FK_OPTIONS] = "options", [FK_RECORDS] = "records",
 	};
 	size_t from = out->n;
 

@@ -36,22 +36,26 @@ static const WireName flags[] = {
 };
 
 static const WireField fields[] = {
-	[F_TCP_SPORT] = FIELD("sport", 0, 16, UINT, MATCHED, "source port; a free one of ours", .computed = true),
+	[F_TCP_SPORT] =
+		FIELD("sport", 0, 16, UINT, MATCHED, "source port; a free one of ours", .computed = true),
 	[F_TCP_DPORT] = FIELD("dport", 16, 16, UINT, MATCHED, "destination port", .required = true),
-	[F_TCP_SEQ] = FIELD("seq", 32, 32, SERIAL, CONTENT, "sequence number; 1..2^30 for our own", .computed = true),
+	[F_TCP_SEQ] = FIELD("seq", 32, 32, SERIAL, CONTENT, "sequence number; 1..2^30 for our own",
+			    .computed = true),
 	[F_TCP_ACK] = FIELD("ack", 64, 32, SERIAL, CONTENT, "acknowledgement number"),
-	[F_TCP_DATAOFS] = FIELD("dataofs", 96, 4, UINT, CONTENT,
-				"header length in units of 4 bytes; from the options", .computed = true, .follows = true),
+	[F_TCP_DATAOFS] =
+		FIELD("dataofs", 96, 4, UINT, CONTENT, "header length in units of 4 bytes; from the options",
+		      .computed = true, .follows = true),
 	[F_TCP_RESERVED] = FIELD("reserved", 100, 3, UINT, CONTENT, "reserved"),
 	[F_TCP_FLAGS] = FIELD("flags", 103, 9, FLAGS, CONTENT, "FIN SYN RST PSH ACK URG ECE CWR NS",
 			      .dflt = FLAG_SYN, .names = flags),
-	[F_TCP_WINDOW] = FIELD("window", 112, 16, UINT, CONTENT, "receive window in bytes, not scaled",
-			       .dflt = 65535),
+	[F_TCP_WINDOW] =
+		FIELD("window", 112, 16, UINT, CONTENT, "receive window in bytes, not scaled", .dflt = 65535),
 	[F_TCP_CHKSUM] = FIELD("chksum", 128, 16, UINT, CONTENT, "checksum with the pseudo header",
 			       .computed = true, .follows = true),
 	[F_TCP_URGPTR] = FIELD("urgptr", 144, 16, UINT, CONTENT, "urgent pointer"),
 	[F_TCP_OPTIONS] = FIELD("options", 160, 0, OPTIONS, CONTENT,
-				"options, padded to 4 bytes; a SYN without payload gets a real host's", .computed = true),
+				"options, padded to 4 bytes; a SYN without payload gets a real host's",
+				.computed = true),
 };
 
 static const WireOption options[] = {

@@ -16,12 +16,14 @@
 enum { HDR = 8, PROTO_UDP = 17 };
 
 static const WireField fields[] = {
-	[F_UDP_SPORT] = FIELD("sport", 0, 16, UINT, MATCHED, "source port; a free one of ours", .computed = true),
+	[F_UDP_SPORT] =
+		FIELD("sport", 0, 16, UINT, MATCHED, "source port; a free one of ours", .computed = true),
 	[F_UDP_DPORT] = FIELD("dport", 16, 16, UINT, MATCHED, "destination port", .required = true),
 	[F_UDP_LEN] = FIELD("len", 32, 16, UINT, CONTENT, "bytes, this header included; all that follows",
 			    .computed = true, .follows = true),
-	[F_UDP_CHKSUM] = FIELD("chksum", 48, 16, UINT, CONTENT,
-			       "checksum with the pseudo header; 0 on IPv4: not used", .computed = true, .follows = true),
+	[F_UDP_CHKSUM] =
+		FIELD("chksum", 48, 16, UINT, CONTENT, "checksum with the pseudo header; 0 on IPv4: not used",
+		      .computed = true, .follows = true),
 };
 
 /* The datagram's end.  What the IP packet has behind it is no part of it. */

@@ -111,7 +111,8 @@ typedef struct WirePacket {
 	Bytes payload;      /* behind the last decoded header, without Ethernet's padding */
 	Bytes padding;      /* behind the end that the headers' lengths give: Ethernet's */
 	Bytes frame;        /* all of it; empty for a packet that was never encoded */
-	const char *reason; /* why decoding stopped early ("TCP data offset 3 is below 5"); NULL: nothing wrong */
+	const char *
+		reason; /* why decoding stopped early ("TCP data offset 3 is below 5"); NULL: nothing wrong */
 } WirePacket;
 
 /* How the options of a protocol are coded. */
@@ -128,7 +129,8 @@ typedef enum WireOptForm {
 typedef struct WireOption {
 	const char *name; /* "MSS" */
 	uint16_t kind;
-	uint8_t len;     /* of a fixed-size option, as it is coded, kind and length included; 1: kind alone; 0: varies */
+	uint8_t len; /* of a fixed-size option, as it is coded, kind and length included; 1: kind alone; 0:
+			varies */
 	uint8_t args;    /* numbers that the constructor takes, each (data length)/args bytes big-endian */
 	const char *doc;
 } WireOption;

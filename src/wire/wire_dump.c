@@ -274,8 +274,9 @@ static double seconds(void)
 static void bench(Arena *a, Sb *out)
 {
 	enum { ROUNDS = 2000000 };
-	static const char text[] = "IP src=167772161 dst=167772162 id=7 / UDP sport=40000 dport=33434 / "
-				   "=000102030405060708090a0b0c0d0e0f1011121314151617181920212223242526272829";
+	static const char text[] =
+		"IP src=167772161 dst=167772162 id=7 / UDP sport=40000 dport=33434 / "
+		"=000102030405060708090a0b0c0d0e0f1011121314151617181920212223242526272829";
 	WirePacket *p = arena_new(a, WirePacket), *q = arena_new(a, WirePacket);
 	Sb hex = sb(a);
 

@@ -75,7 +75,8 @@ static void test_names(void **state)
 	assert_true(wire_name_value(ip, STR("DF"), &v) && v == 2);
 	assert_false(wire_name_value(ip, STR("MFDF"), &v));
 	assert_false(wire_name_value(ip, STR("MF+"), &v));
-	assert_true(wire_name_value(&wire_proto(WIRE_DNSQR)->fields[F_DNSQR_QTYPE], STR("AAAA"), &v) && v == 28);
+	assert_true(wire_name_value(&wire_proto(WIRE_DNSQR)->fields[F_DNSQR_QTYPE], STR("AAAA"), &v) &&
+		    v == 28);
 	wire_flags_text(tcp, 0x12, &out);
 	sb_char(&out, ' ');
 	wire_flags_text(ip, 3, &out);
@@ -124,14 +125,28 @@ static bool is_structure(WireId id, unsigned i)
 	static const struct {
 		uint8_t id, field;
 	} rows[] = {
-		{ WIRE_ETHER, F_ETHER_TYPE },   { WIRE_DOT1Q, F_DOT1Q_TYPE }, { WIRE_IP, F_IP_VERSION },
-		{ WIRE_IP, F_IP_PROTO },        { WIRE_IP, F_IP_FLAGS },      { WIRE_IP, F_IP_FRAG },
-		{ WIRE_IPV6, F_IPV6_VERSION },  { WIRE_IPV6, F_IPV6_NH },     { WIRE_HOPOPT, F_EXTOPT_NH },
-		{ WIRE_DESTOPT, F_EXTOPT_NH },  { WIRE_ROUTING, F_ROUTING_NH }, { WIRE_ROUTING, F_ROUTING_TYPE },
-		{ WIRE_ROUTING, F_ROUTING_SEGLEFT }, { WIRE_FRAGMENT, F_FRAGMENT_NH },
-		{ WIRE_FRAGMENT, F_FRAGMENT_OFFSET }, { WIRE_FRAGMENT, F_FRAGMENT_M },
-		{ WIRE_ARP, F_ARP_HWLEN },      { WIRE_ARP, F_ARP_PLEN },     { WIRE_UDP, F_UDP_SPORT },
-		{ WIRE_UDP, F_UDP_DPORT },      { WIRE_TCP, F_TCP_SPORT },    { WIRE_TCP, F_TCP_DPORT },
+		{ WIRE_ETHER, F_ETHER_TYPE },
+		{ WIRE_DOT1Q, F_DOT1Q_TYPE },
+		{ WIRE_IP, F_IP_VERSION },
+		{ WIRE_IP, F_IP_PROTO },
+		{ WIRE_IP, F_IP_FLAGS },
+		{ WIRE_IP, F_IP_FRAG },
+		{ WIRE_IPV6, F_IPV6_VERSION },
+		{ WIRE_IPV6, F_IPV6_NH },
+		{ WIRE_HOPOPT, F_EXTOPT_NH },
+		{ WIRE_DESTOPT, F_EXTOPT_NH },
+		{ WIRE_ROUTING, F_ROUTING_NH },
+		{ WIRE_ROUTING, F_ROUTING_TYPE },
+		{ WIRE_ROUTING, F_ROUTING_SEGLEFT },
+		{ WIRE_FRAGMENT, F_FRAGMENT_NH },
+		{ WIRE_FRAGMENT, F_FRAGMENT_OFFSET },
+		{ WIRE_FRAGMENT, F_FRAGMENT_M },
+		{ WIRE_ARP, F_ARP_HWLEN },
+		{ WIRE_ARP, F_ARP_PLEN },
+		{ WIRE_UDP, F_UDP_SPORT },
+		{ WIRE_UDP, F_UDP_DPORT },
+		{ WIRE_TCP, F_TCP_SPORT },
+		{ WIRE_TCP, F_TCP_DPORT },
 	};
 
 	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
@@ -162,7 +177,8 @@ static Bytes random_var(WireId id, uint64_t r)
 static void fill(WireLayer *l, uint64_t seed)
 {
 	WireId id = l->proto->id;
-	static const uint8_t types[2][8] = { { 0, 3, 5, 8, 11, 12, 13, 17 }, { 128, 1, 2, 4, 133, 134, 136, 137 } };
+	static const uint8_t types[2][8] = { { 0, 3, 5, 8, 11, 12, 13, 17 },
+					     { 128, 1, 2, 4, 133, 134, 136, 137 } };
 
 	if (id == WIRE_ICMP || id == WIRE_ICMPV6)
 		wire_set_num(l, 0, types[id == WIRE_ICMPV6][rng_below(rng_draw(seed, 99, 0), 8)]);
@@ -197,7 +213,8 @@ static void same_packets(const WirePacket *a, const WirePacket *b)
 			if (!wire_is_set(x, i))
 				continue;
 			assert_true(wire_num(x, i) == wire_num(y, i));
-			assert_true(x->proto->fields[i].width || bytes_eq(wire_bytes(x, i), wire_bytes(y, i)));
+			assert_true(x->proto->fields[i].width ||
+				    bytes_eq(wire_bytes(x, i), wire_bytes(y, i)));
 		}
 	}
 	assert_true(bytes_eq(a->payload, b->payload));
@@ -418,7 +435,10 @@ static void test_nothing_reads_behind_the_end(void **state)
 			Bytes bent = own(whole);
 			uint8_t *at = (uint8_t *)(uintptr_t)bent.p + n / 4;
 
-			*at = (uint8_t)(n % 4 == 0 ? 0 : n % 4 == 1 ? 255 : n % 4 == 2 ? *at + 1 : *at ^ 0xf0);
+			*at = (uint8_t)(n % 4 == 0   ? 0
+					: n % 4 == 1 ? 255
+					: n % 4 == 2 ? *at + 1
+						     : *at ^ 0xf0);
 			WirePacket *q = parsed(bent, stacks[s][0]);
 			Sb out = sb(&arena);
 
@@ -531,7 +551,10 @@ static void test_quotes_may_end_early(void **state)
 		assert_int_equal(wire_is_set(&q->layer[1], F_TCP_SEQ), n >= 28);
 		assert_int_equal(wire_is_set(&q->layer[1], F_TCP_WINDOW), n >= 36);
 		assert_int_equal(wire_is_set(&q->layer[1], F_TCP_OPTIONS), n == inner.n);
-		assert_int_equal(wire_num(&q->layer[1], F_TCP_SEQ), n >= 28 ? 5 : n == 27 ? 0 : wire_num(&q->layer[1], F_TCP_SEQ));
+		assert_int_equal(wire_num(&q->layer[1], F_TCP_SEQ),
+				 n >= 28   ? 5
+				 : n == 27 ? 0
+					   : wire_num(&q->layer[1], F_TCP_SEQ));
 		if (n >= 24)
 			assert_int_equal(wire_num(&q->layer[1], F_TCP_DPORT), 80);
 	}
