@@ -49,41 +49,42 @@ const uint32_t diag_codes_n = sizeof diag_codes / sizeof *diag_codes;
 
 /* ---- steps ---- */
 
-void step(Facts *f, uint32_t n)
+void facts_step(Facts *f, uint32_t n)
 {
 	f->steps += n;
 	if (f->steps <= LIMIT_CHECK_STEPS)
 		return;
 	f->quiet = 0;
 	f->steps = 0;
-	say(f, "E-COMPLEX", f->stmt ? f->stmt : f->in->ast->files.p[0].module, "the program is too complex to be checked");
+	facts_say(f, "E-COMPLEX", f->stmt ? f->stmt : f->in->ast->files.p[0].module,
+		  "the program is too complex to be checked");
 	longjmp(*f->complex, 1);
 }
 
 /* ---- words ---- */
 
-const Fact *bad(Facts *f)
+const Fact *facts_bad(Facts *f)
 {
 	return mk(f, T_ERROR);
 }
 
-bool in_lib(Facts *f, const Node *n)
+bool facts_in_lib(Facts *f, const Node *n)
 {
 	return f->in->ast->files.p[n->file].lib;
 }
 
-const Node *users_node(Facts *f, const Node *n)
+const Node *facts_users_node(Facts *f, const Node *n)
 {
 	const Frame *fr = f->frame;
 
-	while (in_lib(f, n) && fr && fr->call) {
+	while (facts_in_lib(f, n) && fr && fr->call) {
 		n = fr->call;
 		fr = fr->up;
 	}
 	return n;
 }
 
-Str source(Facts *f, const Node *n)
+Str facts_source(Facts *f, const Node *n)
 {
 	Str text = f->in->ast->files.p[n->file].text;
 
@@ -92,7 +93,7 @@ Str source(Facts *f, const Node *n)
 
 static DiagList *list_of(Facts *f, const Node *n)
 {
-	return n->file == 0 || !f->in->lib_diags || !in_lib(f, n) ? f->in->diags : f->in->lib_diags;
+	return n->file == 0 || !f->in->lib_diags || !facts_in_lib(f, n) ? f->in->diags : f->in->lib_diags;
 }
 
 static Diag *say_v(Facts *f, const char *code, const Node *n, Span span, const char *fmt, va_list ap)
@@ -102,19 +103,19 @@ static Diag *say_v(Facts *f, const char *code, const Node *n, Span span, const c
 {
 	char text[LIMIT_DIAG_TEXT];
 
-	if (f->quiet || (code[0] == 'W' && in_lib(f, n))) {
+	if (f->quiet || (code[0] == 'W' && facts_in_lib(f, n))) {
 		f->spare = (Diag){ 0 };
 		return &f->spare;
 	}
-	if (in_lib(f, n) && n->file != users_node(f, n)->file) {
-		n = users_node(f, n);
+	if (facts_in_lib(f, n) && n->file != facts_users_node(f, n)->file) {
+		n = facts_users_node(f, n);
 		span = n->span;
 	}
 	vsnprintf(text, sizeof text, fmt, ap);
 	return diag_add(list_of(f, n), code, span, "%s", text);
 }
 
-Diag *say(Facts *f, const char *code, const Node *n, const char *fmt, ...)
+Diag *facts_say(Facts *f, const char *code, const Node *n, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -124,7 +125,7 @@ Diag *say(Facts *f, const char *code, const Node *n, const char *fmt, ...)
 	return d;
 }
 
-Diag *say_at(Facts *f, const char *code, const Node *file, Span span, const char *fmt, ...)
+Diag *facts_say_at(Facts *f, const char *code, const Node *file, Span span, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -134,18 +135,18 @@ Diag *say_at(Facts *f, const char *code, const Node *file, Span span, const char
 	return d;
 }
 
-void fix_span(Facts *f, Diag *d, const Node *n, Span span, Str text)
+void facts_fix_span(Facts *f, Diag *d, const Node *n, Span span, Str text)
 {
 	if (!f->quiet && n->file == 0)
 		diag_fix(d, span, text);
 }
 
-void fix(Facts *f, Diag *d, const Node *n, Str text)
+void facts_fix(Facts *f, Diag *d, const Node *n, Str text)
 {
-	fix_span(f, d, n, n->span, text);
+	facts_fix_span(f, d, n, n->span, text);
 }
 
-void fix_declare(Facts *f, Diag *d, Str line)
+void facts_fix_declare(Facts *f, Diag *d, Str line)
 {
 	if (f->quiet)
 		return;
@@ -167,7 +168,7 @@ static void walk_module(Facts *f, const AstFile *file, const Fact **g)
 	e->l = arena_new_n(f->a, const Fact *, e->nl + 1);
 	f->frame = &fr;
 	f->env = e;
-	do_body(f, file->module->module.body);
+	facts_do_body(f, file->module->module.body);
 }
 
 /* A function that nobody called: its body is checked with arguments of any kind. */
@@ -183,9 +184,10 @@ static void walk_uncalled(Facts *f, Node *def, const Fact **g)
 	for (uint32_t i = 0; i < def->func.n; i++) {
 		const Param *p = &def->func.param[i];
 
-		arg[i] = p->type ? sig_fact(f, node_type(f, p->type), NULL, def, i) : mk(f, T_ANY);
+		arg[i] =
+			p->type ? facts_sig_fact(f, facts_node_type(f, p->type), NULL, def, i) : mk(f, T_ANY);
 	}
-	call_def(f, def, arg, def);
+	facts_call_def(f, def, arg, def);
 	f->silent--;
 }
 
@@ -219,7 +221,8 @@ static void walks(Facts *f)
 {
 	DiagList *d = f->in->diags, *l = f->in->lib_diags;
 	Manifest clean = *f->m;
-	uint32_t n = d->v.n, errors = d->errors, dropped = d->dropped, ln = l ? l->v.n : 0, lerrors = l ? l->errors : 0;
+	uint32_t n = d->v.n, errors = d->errors, dropped = d->dropped, ln = l ? l->v.n : 0,
+		 lerrors = l ? l->errors : 0;
 
 	for (;;) {
 		memset(f->called, 0, f->in->ast->n_nodes);
@@ -236,7 +239,8 @@ static void walks(Facts *f)
 		}
 		*f->m = clean;
 		if (f->walk == WALKS_MOST) {
-			say(f, "E-COMPLEX", f->in->ast->files.p[0].module, "the program is too complex to be checked");
+			facts_say(f, "E-COMPLEX", f->in->ast->files.p[0].module,
+				  "the program is too complex to be checked");
 			return;
 		}
 	}
@@ -276,7 +280,7 @@ bool facts_run(const FactsIn *in, Manifest *m, FactsStats *ret_stats)
 	}
 	in->a->full = full;
 	if (done) {
-		unreached(f);
+		facts_unreached(f);
 		manifest_finish(f);
 	}
 	diag_sort(in->diags);

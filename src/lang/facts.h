@@ -15,12 +15,12 @@ typedef struct FactsParam {
 } FactsParam;
 
 typedef struct FactsIn {
-	Arena *a;          /* `full` set: its end is E-COMPLEX */
-	Ast *ast;          /* resolved; file 0 is the program, the others are lib */
+	Arena *a; /* `full` set: its end is E-COMPLEX */
+	Ast *ast; /* resolved; file 0 is the program, the others are lib */
 	const Scopes *scopes;
 	const FactsParam *param;
 	uint32_t nparam;
-	DiagList *diags;   /* of the program's text */
+	DiagList *diags;     /* of the program's text */
 	DiagList *lib_diags; /* of lib's own texts: faults of ours; may be NULL */
 } FactsIn;
 

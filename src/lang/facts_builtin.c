@@ -13,7 +13,7 @@ static const char *what_of(Facts *f, const CallArgs *c, uint32_t i)
 }
 
 /* Puts each argument into the type that its parameter has. */
-bool fit_args(Facts *f, CallArgs *c)
+bool facts_fit_args(Facts *f, CallArgs *c)
 {
 	bool ok = true;
 
@@ -22,21 +22,23 @@ bool fit_args(Facts *f, CallArgs *c)
 
 		if (p->star) {
 			for (uint32_t k = 0; k < c->nrest; k++) {
-				c->rest[k] = fit(f, c->rest[k], p->type, c->rest_node[k], c, c->name);
+				c->rest[k] = facts_fit(f, c->rest[k], p->type, c->rest_node[k], c, c->name);
 				ok &= c->rest[k]->kind != T_ERROR;
 			}
 		} else if (c->arg[i] && p->type) {
-			c->arg[i] = p->dflt == SIG_NONE && c->arg[i]->kind == T_NONE
-					    ? c->arg[i] : fit(f, c->arg[i], p->type, c->node[i], c, what_of(f, c, i));
+			c->arg[i] =
+				p->dflt == SIG_NONE && c->arg[i]->kind == T_NONE
+					? c->arg[i]
+					: facts_fit(f, c->arg[i], p->type, c->node[i], c, what_of(f, c, i));
 			ok &= c->arg[i]->kind != T_ERROR;
 		}
 	}
 	return ok;
 }
 
-const Fact *ret_of(Facts *f, const CallArgs *c, const Node *n)
+const Fact *facts_ret_of(Facts *f, const CallArgs *c, const Node *n)
 {
-	return sig_fact(f, c->sig->ret, c, n, 7);
+	return facts_sig_fact(f, c->sig->ret, c, n, 7);
 }
 
 static const Fact *arg_or(const CallArgs *c, uint32_t i, const Fact *x)
@@ -58,30 +60,35 @@ static const Fact *b_emit(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 		Len l = { 1, 1 };
 
 		if (w->kind == T_LIST)
-			w = w->cell->elem->kind == T_NEVER ? (l = (Len){ 0, 0 }, mk(f, T_NEVER)) : iterate(f, w, n, &l);
-		probe = join(f, probe, w);
+			w = w->cell->elem->kind == T_NEVER ? (l = (Len){ 0, 0 }, mk(f, T_NEVER))
+							   : facts_iterate(f, w, n, &l);
+		probe = facts_join(f, probe, w);
 		times = i ? (Len){ l.lo < times.lo ? l.lo : times.lo, l.hi > times.hi ? l.hi : times.hi } : l;
 	}
 	if (retry >= 0 && c->arg[retry] && (!vals_bounds(c->arg[retry], &lo, &more) || more > 100))
 		more = 100;
 	if (iface >= 0 && c->arg[iface] && c->arg[iface]->kind == T_STR)
-		note_iface(f, c->arg[iface], c->node[iface]);
-	emit(f, probe, c->node[0], (Len){ times.lo, sat_mul(times.hi, (uint64_t)(more < 0 ? 0 : more) + 1) });
+		facts_note_iface(f, c->arg[iface], c->node[iface]);
+	facts_emit(f, probe, c->node[0],
+		   (Len){ times.lo, facts_sat_mul(times.hi, (uint64_t)(more < 0 ? 0 : more) + 1) });
 	int stop = sig_param(c->sig, STR("stop"));
 
 	if (stop >= 0 && c->arg[stop] && c->arg[stop]->kind == T_FUNC) {
-		const Fact *r = answer_to(f, probe);
+		const Fact *r = facts_answer_to(f, probe);
 
-		call_fn(f, c->arg[stop], &r, 1, c->node[stop]);
+		facts_call_fn(f, c->arg[stop], &r, 1, c->node[stop]);
 	}
 	if (which == BI_sr1)
-		return mk_opt(f, mk_from(f, probe->kind == T_NEVER ? any_packet(f) : answer_to(f, probe), n));
+		return mk_opt(
+			f,
+			mk_from(f, probe->kind == T_NEVER ? facts_any_packet(f) : facts_answer_to(f, probe),
+				n));
 	if (which != BI_sr)
-		return ret_of(f, c, n);
+		return facts_ret_of(f, c, n);
 	Fact *x = mk_copy(f, mk(f, T_ANSWERS));
 	const Fact **item = arena_new_n(f->a, const Fact *, 1);
 
-	item[0] = probe->kind == T_PACKET ? probe : any_packet(f);
+	item[0] = probe->kind == T_PACKET ? probe : facts_any_packet(f);
 	x->item = item;
 	x->n = 1;
 	x->len = times;
@@ -94,7 +101,7 @@ static const Fact *b_sniff(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	int64_t lo, hi = INT64_MAX;
 
 	(void)which;
-	note_filter(f, filter, c->node[0] ? c->node[0] : n);
+	facts_note_filter(f, filter, c->node[0] ? c->node[0] : n);
 	for (uint32_t i = 0; filter->vals && i < filter->vals->n; i++) {
 		FilterError e;
 		StackSet set;
@@ -109,22 +116,24 @@ static const Fact *b_sniff(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 
 			*s = (Stack){ .must = set.alt[k].must, .mustnot = set.alt[k].mustnot };
 			one[0] = s;
-			elem = join(f, elem, mk_packet(f, one, 1));
+			elem = facts_join(f, elem, mk_packet(f, one, 1));
 		}
 	}
 	if (c->arg[3] && c->arg[3]->kind == T_STR)
-		note_iface(f, c->arg[3], c->node[3]);
+		facts_note_iface(f, c->arg[3], c->node[3]);
 	if (!c->arg[1] || c->arg[1]->none || !vals_bounds(c->arg[1], &lo, &hi))
 		hi = INT64_MAX;
-	return mk_list(f, n, 0, elem->kind == T_NEVER ? any_packet(f) : elem,
-		       (Len){ 0, hi == INT64_MAX ? LEN_INF : hi < 0 ? 0 : (uint64_t)hi });
+	return mk_list(f, n, 0, elem->kind == T_NEVER ? facts_any_packet(f) : elem,
+		       (Len){ 0, hi == INT64_MAX ? LEN_INF
+				 : hi < 0	 ? 0
+						 : (uint64_t)hi });
 }
 
 static const Fact *b_exit(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 {
 	(void)n, (void)which, (void)c;
 	if (!f->env->dead) {
-		f->exit = f->exits ? count_max(f->exit, f->count) : f->count;
+		f->exit = f->exits ? facts_count_max(f->exit, f->count) : f->count;
 		f->exits = true;
 		f->env->dead = true;
 	}
@@ -136,13 +145,15 @@ static const Fact *b_local(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	static const struct {
 		BuiltinFunc f;
 		LocalKind kind;
-	} kinds[] = { { BI_interfaces, LOCAL_INTERFACES }, { BI_routes, LOCAL_ROUTES }, { BI_route, LOCAL_ROUTE },
+	} kinds[] = { { BI_interfaces, LOCAL_INTERFACES },
+		      { BI_routes, LOCAL_ROUTES },
+		      { BI_route, LOCAL_ROUTE },
 		      { BI_neighbors, LOCAL_NEIGHBORS } };
 
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (kinds[i].f == which)
-			note_local(f, kinds[i].kind, which == BI_route ? c->arg[0] : NULL, n);
-	return ret_of(f, c, n);
+			facts_note_local(f, kinds[i].kind, which == BI_route ? c->arg[0] : NULL, n);
+	return facts_ret_of(f, c, n);
 }
 
 static const Fact *b_sleep(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
@@ -151,7 +162,7 @@ static const Fact *b_sleep(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 
 	(void)which, (void)n;
 	if (vals_bounds(c->arg[0], &lo, &hi) && hi < 0)
-		say(f, "E-VALUE", c->node[0], "a negative time can't be waited");
+		facts_say(f, "E-VALUE", c->node[0], "a negative time can't be waited");
 	return mk(f, T_NONE);
 }
 
@@ -165,7 +176,7 @@ static const Fact *b_l3(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 
 	(void)which;
 	if (dst->kind == T_LIST)
-		dst = iterate(f, dst, n, &many);
+		dst = facts_iterate(f, dst, n, &many);
 	if (dst->kind == T_IP && dst->vals) {
 		v4 = v6 = false;
 		for (uint32_t i = 0; i < dst->vals->n; i++) {
@@ -179,15 +190,18 @@ static const Fact *b_l3(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 		if (!(six ? v6 : v4))
 			continue;
 		for (uint32_t i = 0; i < n->call.n; i++) {
-			static const char *const names[][2] = { { "dst", "dst" }, { "ttl", "hlim" }, { "tos", "tc" } };
+			static const char *const names[][2] = { { "dst", "dst" },
+								{ "ttl", "hlim" },
+								{ "tos", "tc" } };
 
 			arg[i] = n->call.arg[i];
 			for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-				if (i == 0 ? k == 0 : six && arg[i].name && str_is(arg[i].name->text, names[k][0]))
+				if (i == 0 ? k == 0
+					   : six && arg[i].name && str_is(arg[i].name->text, names[k][0]))
 					arg[i].name = sym(&f->in->ast->syms, str_c(names[k][six]));
 		}
 		f->quiet += v4 && v6;
-		out = join(f, out, layer_of(f, n, six ? WIRE_IPV6 : WIRE_IP, arg, n->call.n));
+		out = facts_join(f, out, facts_layer_of(f, n, six ? WIRE_IPV6 : WIRE_IP, arg, n->call.n));
 		f->quiet -= v4 && v6;
 	}
 	return out;
@@ -195,7 +209,7 @@ static const Fact *b_l3(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 
 static const Fact *b_echo(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 {
-	const Fact *x = layer_of(f, n, WIRE_ICMP, n->call.arg, n->call.n);
+	const Fact *x = facts_layer_of(f, n, WIRE_ICMP, n->call.arg, n->call.n);
 
 	(void)which, (void)c;
 	return x;
@@ -207,7 +221,7 @@ static const Fact *b_option(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 
 	(void)which, (void)n;
 	if (vals_bounds(c->arg[0], &lo, &hi) && (hi < 0 || lo > 255))
-		say(f, "E-VALUE", c->node[0], "an option's kind is 0 to 255");
+		facts_say(f, "E-VALUE", c->node[0], "an option's kind is 0 to 255");
 	return mk(f, T_OPTION);
 }
 
@@ -217,14 +231,14 @@ static bool has_column(Facts *f, const Fact *e, Str name, Near *near)
 {
 	if (e->kind == T_DICT && e->cell->record) {
 		for (uint32_t i = 0; i < e->cell->field.n; i++)
-			near_try(near, e->cell->field.p[i].name);
+			facts_near_try(near, e->cell->field.p[i].name);
 		return cell_field(e->cell, name) != NULL;
 	}
 	if (e->kind == T_RESULT) {
 		bool found = false;
 
 		for (uint32_t i = 0; i < e->node->result.n; i++) {
-			near_try(near, e->node->result.field[i].name->text);
+			facts_near_try(near, e->node->result.field[i].name->text);
 			found |= str_eq(e->node->result.field[i].name->text, name);
 		}
 		return found;
@@ -236,7 +250,7 @@ static bool has_column(Facts *f, const Fact *e, Str name, Near *near)
 static const Fact *b_table(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 {
 	Len l;
-	const Fact *e = iterate(f, c->arg[0], c->node[0], &l);
+	const Fact *e = facts_iterate(f, c->arg[0], c->node[0], &l);
 	Str s;
 
 	(void)which, (void)n;
@@ -251,7 +265,8 @@ static const Fact *b_table(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 		Near near = { .want = name, .d = 255 };
 
 		if (name.n && !has_column(f, e, name, &near)) {
-			Diag *d = say(f, "E-FIELD", c->node[1], "the rows have no field %.*s", STR_ARG(name));
+			Diag *d = facts_say(f, "E-FIELD", c->node[1], "the rows have no field %.*s",
+					    STR_ARG(name));
 
 			if (near.d <= 2)
 				d->hint = str_printf(f->a, "did you mean %.*s?", STR_ARG(near.best));
@@ -265,34 +280,69 @@ static const Fact *b_table(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 /* ---- dispatch ---- */
 
 static BuiltinRule *const rules[BI_N] = {
-	[BI_table] = b_table, [BI_exit] = b_exit, [BI_send] = b_emit, [BI_sr1] = b_emit, [BI_sr] = b_emit,
-	[BI_sniff] = b_sniff, [BI_sleep] = b_sleep, [BI_option] = b_option, [BI_interfaces] = b_local, [BI_routes] = b_local,
-	[BI_route] = b_local, [BI_neighbors] = b_local, [BI_summarize] = b_summarize, [BI_count_by] = b_count_by,
-	[BI_random_bytes] = b_random_bytes, [BI_randint] = b_randint, [BI_abs] = b_abs, [BI_bool] = b_bool,
-	[BI_bytes] = b_bytes, [BI_dict] = b_dict, [BI_divmod] = b_divmod, [BI_enumerate] = b_enumerate, [BI_filter] = b_map,
-	[BI_int] = b_int, [BI_ip] = b_ip, [BI_len] = b_len, [BI_list] = b_list, [BI_mac] = b_ip, [BI_map] = b_map,
-	[BI_max] = b_max, [BI_min] = b_max, [BI_net] = b_ip, [BI_range] = b_range, [BI_repr] = b_str,
-	[BI_reversed] = b_sorted, [BI_round] = b_round, [BI_set] = b_list, [BI_sorted] = b_sorted, [BI_str] = b_str,
-	[BI_sum] = b_sum, [BI_tuple] = b_list, [BI_zip] = b_zip, [BI_pack] = b_pack, [BI_unpack] = b_pack,
+	[BI_table] = b_table,
+	[BI_exit] = b_exit,
+	[BI_send] = b_emit,
+	[BI_sr1] = b_emit,
+	[BI_sr] = b_emit,
+	[BI_sniff] = b_sniff,
+	[BI_sleep] = b_sleep,
+	[BI_option] = b_option,
+	[BI_interfaces] = b_local,
+	[BI_routes] = b_local,
+	[BI_route] = b_local,
+	[BI_neighbors] = b_local,
+	[BI_summarize] = b_summarize,
+	[BI_count_by] = b_count_by,
+	[BI_random_bytes] = b_random_bytes,
+	[BI_randint] = b_randint,
+	[BI_abs] = b_abs,
+	[BI_bool] = b_bool,
+	[BI_bytes] = b_bytes,
+	[BI_dict] = b_dict,
+	[BI_divmod] = b_divmod,
+	[BI_enumerate] = b_enumerate,
+	[BI_filter] = b_map,
+	[BI_int] = b_int,
+	[BI_ip] = b_ip,
+	[BI_len] = b_len,
+	[BI_list] = b_list,
+	[BI_mac] = b_ip,
+	[BI_map] = b_map,
+	[BI_max] = b_max,
+	[BI_min] = b_max,
+	[BI_net] = b_ip,
+	[BI_range] = b_range,
+	[BI_repr] = b_str,
+	[BI_reversed] = b_sorted,
+	[BI_round] = b_round,
+	[BI_set] = b_list,
+	[BI_sorted] = b_sorted,
+	[BI_str] = b_str,
+	[BI_sum] = b_sum,
+	[BI_tuple] = b_list,
+	[BI_zip] = b_zip,
+	[BI_pack] = b_pack,
+	[BI_unpack] = b_pack,
 };
 
-const Fact *builtin(Facts *f, Node *n, BuiltinFunc which)
+const Fact *facts_builtin(Facts *f, Node *n, BuiltinFunc which)
 {
 	CallArgs c = { .sig = sig_func(&f->sigs, which), .name = builtin_funcs[which].name };
 
-	step(f, 2);
+	facts_step(f, 2);
 	if (which == BI_l3 || which == BI_echo) {
 		f->quiet++;
-		bool ok = bind_args(f, n, &c);
+		bool ok = facts_bind_args(f, n, &c);
 
 		f->quiet--;
 		if (!ok && which == BI_l3 && !n->call.n) {
-			bind_args(f, n, &c);
-			return bad(f);
+			facts_bind_args(f, n, &c);
+			return facts_bad(f);
 		}
 		return which == BI_l3 ? b_l3(f, n, which, &c) : b_echo(f, n, which, &c);
 	}
-	bool ok = bind_args(f, n, &c) && fit_args(f, &c);
+	bool ok = facts_bind_args(f, n, &c) && facts_fit_args(f, &c);
 
 	if (f->env->dead)
 		return mk(f, T_NEVER);
@@ -300,12 +350,14 @@ const Fact *builtin(Facts *f, Node *n, BuiltinFunc which)
 		/* What is wrong was said; go on with what the built-in gives in any case. */
 		const SigType *r = c.sig->ret;
 
-		return str_is(r->name, "none") || str_is(r->name, "str") || str_is(r->name, "int") || str_is(r->name, "bool")
-			       ? ret_of(f, &c, n) : bad(f);
+		return str_is(r->name, "none") || str_is(r->name, "str") || str_is(r->name, "int") ||
+				       str_is(r->name, "bool")
+			       ? facts_ret_of(f, &c, n)
+			       : facts_bad(f);
 	}
 	for (uint32_t i = 0; i < c.sig->n; i++)
-		if (c.arg[i] && (c.arg[i]->kind == T_ANY || c.arg[i]->kind == T_NEVER) && rules[which] && i == 0 &&
-		    builtin_funcs[which].effect == EFFECT_NONE)
-			return which == BI_len ? mk(f, T_INT) : ret_of(f, &c, n);
-	return rules[which] ? rules[which](f, n, which, &c) : mk_from(f, ret_of(f, &c, n), n);
+		if (c.arg[i] && (c.arg[i]->kind == T_ANY || c.arg[i]->kind == T_NEVER) && rules[which] &&
+		    i == 0 && builtin_funcs[which].effect == EFFECT_NONE)
+			return which == BI_len ? mk(f, T_INT) : facts_ret_of(f, &c, n);
+	return rules[which] ? rules[which](f, n, which, &c) : mk_from(f, facts_ret_of(f, &c, n), n);
 }

@@ -29,7 +29,7 @@ static bool bind_position(Facts *f, Node *n, CallArgs *c, uint32_t *at, Node *va
 	const Sig *s = c->sig;
 
 	if (*at < s->n && s->param[*at].star) {
-		bind_rest(f, c, ex(f, value), value);
+		bind_rest(f, c, facts_ex(f, value), value);
 		return true;
 	}
 	if (*at >= s->n || s->param[*at].by_keyword_only || s->param[*at].kwstar) {
@@ -37,14 +37,17 @@ static bool bind_position(Facts *f, Node *n, CallArgs *c, uint32_t *at, Node *va
 
 		while (most < s->n && !s->param[most].by_keyword_only && !s->param[most].kwstar)
 			most++;
-		Diag *d = say(f, "E-ARGS", value, "%s takes at most %u argument%s by position", c->name, most, most == 1 ? "" : "s");
+		Diag *d = facts_say(f, "E-ARGS", value, "%s takes at most %u argument%s by position", c->name,
+				    most, most == 1 ? "" : "s");
 
 		if (*at < s->n && s->param[*at].by_keyword_only)
-			fix(f, d, value, str_printf(f->a, "%.*s=%.*s", STR_ARG(s->param[*at].name), STR_ARG(source(f, value))));
+			facts_fix(f, d, value,
+				  str_printf(f->a, "%.*s=%.*s", STR_ARG(s->param[*at].name),
+					     STR_ARG(facts_source(f, value))));
 		return false;
 	}
 	(void)n;
-	c->arg[*at] = ex(f, value);
+	c->arg[*at] = facts_ex(f, value);
 	c->node[(*at)++] = value;
 	return true;
 }
@@ -61,21 +64,24 @@ static bool bind_keyword(Facts *f, Node *n, CallArgs *c, const Arg *a)
 	}
 	if (i < 0) {
 		Near near = { .want = a->name->text, .d = 255 };
-		Diag *d = say_at(f, "E-ARGS", n, (Span){ a->span.from, a->span.from + (uint32_t)a->name->text.n },
-				 "%s has no argument named %.*s", c->name, STR_ARG(a->name->text));
+		Diag *d = facts_say_at(f, "E-ARGS", n,
+				       (Span){ a->span.from, a->span.from + (uint32_t)a->name->text.n },
+				       "%s has no argument named %.*s", c->name, STR_ARG(a->name->text));
 
 		for (uint32_t k = 0; k < s->n; k++)
 			if (!s->param[k].by_position_only && !s->param[k].star)
-				near_try(&near, s->param[k].name);
-		near_fix(f, d, &near, n, (Span){ a->span.from, a->span.from + (uint32_t)a->name->text.n });
-		ex(f, a->value);
+				facts_near_try(&near, s->param[k].name);
+		facts_near_fix(f, d, &near, n,
+			       (Span){ a->span.from, a->span.from + (uint32_t)a->name->text.n });
+		facts_ex(f, a->value);
 		return false;
 	}
 	if (c->arg[i]) {
-		say(f, "E-ARGS", a->value, "%s is given twice", s->param[i].name.p ? "this argument" : "it");
+		facts_say(f, "E-ARGS", a->value, "%s is given twice",
+			  s->param[i].name.p ? "this argument" : "it");
 		return false;
 	}
-	c->arg[i] = ex(f, a->value);
+	c->arg[i] = facts_ex(f, a->value);
 	c->node[i] = a->value;
 	return true;
 }
@@ -86,7 +92,7 @@ static bool bind_missing(Facts *f, Node *n, CallArgs *c)
 		const SigParam *p = &c->sig->param[i];
 
 		if (!c->arg[i] && p->dflt == SIG_REQUIRED && !p->star && !p->kwstar) {
-			Diag *d = say(f, "E-ARGS", n, "%s needs %.*s", c->name, STR_ARG(p->name));
+			Diag *d = facts_say(f, "E-ARGS", n, "%s needs %.*s", c->name, STR_ARG(p->name));
 			Sb b = sb(f->a);
 
 			for (uint32_t k = 0; k < c->sig->n; k++) {
@@ -101,7 +107,7 @@ static bool bind_missing(Facts *f, Node *n, CallArgs *c)
 	return true;
 }
 
-bool bind_args(Facts *f, Node *n, CallArgs *c)
+bool facts_bind_args(Facts *f, Node *n, CallArgs *c)
 {
 	uint32_t at = 0;
 	bool ok = true;
@@ -116,7 +122,7 @@ bool bind_args(Facts *f, Node *n, CallArgs *c)
 		else if (ok)
 			ok &= bind_position(f, n, c, &at, a->value);
 		else
-			ex(f, a->value);
+			facts_ex(f, a->value);
 	}
 	return ok && bind_missing(f, n, c);
 }
@@ -139,7 +145,7 @@ static Env *frame_env(Facts *f, const Scope *s)
 static void too_complex(Facts *f, const Node *at, const char *what)
 {
 	f->quiet = 0;
-	say(f, "E-COMPLEX", at, "%s", what);
+	facts_say(f, "E-COMPLEX", at, "%s", what);
 	longjmp(*f->complex, 1);
 }
 
@@ -157,9 +163,12 @@ static void instance(Facts *f, const Node *def, const Fact **arg, uint32_t n, co
 		too_complex(f, at, "functions are called with too many kinds of arguments");
 }
 
-static const Fact *walk_func(Facts *f, const Node *func, const Fact **arg, const Node *at, const Fact *const *captured)
+static const Fact *walk_func(Facts *f, const Node *func, const Fact **arg, const Node *at,
+			     const Fact *const *captured)
 {
-	Frame fr = { .up = f->frame, .func = func, .call = at, .value = mk(f, T_NEVER), .captured = captured };
+	Frame fr = {
+		.up = f->frame, .func = func, .call = at, .value = mk(f, T_NEVER), .captured = captured
+	};
 	Env *env = f->env;
 	Scope *s = func->func.scope;
 	Node *stmt = f->stmt;
@@ -168,7 +177,7 @@ static const Fact *walk_func(Facts *f, const Node *func, const Fact **arg, const
 	for (const Frame *p = f->frame; p; p = p->up)
 		if (++depth > LIMIT_CALL_DEPTH)
 			too_complex(f, at, "calls are nested too deeply");
-	step(f, 2 + s->n_slots / 8);
+	facts_step(f, 2 + s->n_slots / 8);
 	fr.path = rng_mix(f->frame->path ^ ((uint64_t)at->id << 32 | func->id));
 	fr.lib = f->in->ast->files.p[func->file].lib;
 	f->env = frame_env(f, s);
@@ -179,12 +188,12 @@ static const Fact *walk_func(Facts *f, const Node *func, const Fact **arg, const
 	f->frame = &fr;
 	f->called[func->id] = 1;
 	if (func->kind == N_LAMBDA) {
-		fr.value = ex(f, func->func.value);
+		fr.value = facts_ex(f, func->func.value);
 	} else {
-		do_body(f, func->func.body);
+		facts_do_body(f, func->func.body);
 		if (!f->env->dead)
-			fr.value = join(f, fr.value, mk(f, T_NONE));
-		enter(f, &fr.ret);
+			fr.value = facts_join(f, fr.value, mk(f, T_NONE));
+		facts_enter(f, &fr.ret);
 	}
 	bool dead = f->env->dead;
 
@@ -196,7 +205,7 @@ static const Fact *walk_func(Facts *f, const Node *func, const Fact **arg, const
 	return fr.value;
 }
 
-const Fact *call_def(Facts *f, Node *def, const Fact **arg, const Node *at)
+const Fact *facts_call_def(Facts *f, Node *def, const Fact **arg, const Node *at)
 {
 	instance(f, def, arg, def->func.n, at);
 	const Fact *x = walk_func(f, def, arg, at, NULL);
@@ -211,7 +220,9 @@ static const Sig *def_sig(Facts *f, const Node *def)
 
 	for (uint32_t i = 0; i < def->func.n; i++)
 		p[i] = (SigParam){ .name = def->func.param[i].name->text,
-				   .type = def->func.param[i].type ? node_type(f, def->func.param[i].type) : NULL,
+				   .type = def->func.param[i].type
+						   ? facts_node_type(f, def->func.param[i].type)
+						   : NULL,
 				   .dflt = def->func.param[i].dflt ? SIG_UNSET : SIG_REQUIRED };
 	*s = (Sig){ .param = p, .n = def->func.n };
 	return s;
@@ -223,8 +234,8 @@ static const Fact *call_user(Facts *f, Node *n, Node *def)
 	CallArgs c = { .sig = def_sig(f, def), .name = str_printf(f->a, "%.*s", STR_ARG(name)).p };
 	bool broken = false;
 
-	if (!bind_args(f, n, &c))
-		return bad(f);
+	if (!facts_bind_args(f, n, &c))
+		return facts_bad(f);
 	for (uint32_t i = 0; i < c.sig->n; i++) {
 		const SigParam *p = &c.sig->param[i];
 		Node *dflt = def->func.param[i].dflt;
@@ -232,19 +243,21 @@ static const Fact *call_user(Facts *f, Node *n, Node *def)
 		Str what = str_printf(f->a, "%.*s of %.*s", STR_ARG(p->name), STR_ARG(name));
 
 		if (left_out)
-			c.arg[i] = ex(f, dflt);
+			c.arg[i] = facts_ex(f, dflt);
 		else if (c.arg[i]->kind == T_FUNC && !f->in->ast->files.p[def->file].lib)
-			say(f, "E-TYPE", c.node[i], "functions are arguments only of sorted, sort, min, max, map, filter, count_by, sr and walk");
+			facts_say(f, "E-TYPE", c.node[i],
+				  "functions are arguments only of sorted, sort, min, max, map, filter, "
+				  "count_by, sr and walk");
 		if (p->type && !(left_out && c.arg[i]->kind == T_NONE))
-			c.arg[i] = fit(f, c.arg[i], p->type, left_out ? dflt : c.node[i], NULL, what.p);
+			c.arg[i] = facts_fit(f, c.arg[i], p->type, left_out ? dflt : c.node[i], NULL, what.p);
 		broken |= c.arg[i]->kind == T_ERROR;
 	}
 	if (broken && f->in->ast->files.p[def->file].lib) {
 		if (def->func.ret)
-			return sig_fact(f, node_type(f, def->func.ret), NULL, n, 0);
-		return bad(f);
+			return facts_sig_fact(f, facts_node_type(f, def->func.ret), NULL, n, 0);
+		return facts_bad(f);
 	}
-	return call_def(f, def, c.arg, n);
+	return facts_call_def(f, def, c.arg, n);
 }
 
 /* ---- functions as values ---- */
@@ -262,16 +275,17 @@ static const Fact *call_type(Facts *f, const Fact *fn, const Fact **arg, uint32_
 		return mk_vals(f, T_STR, fn->index == BI_str ? vals_texts(f, arg[0]) : NULL);
 	if (s->param[0].star)
 		return arg[0];
-	const Fact *x = fit(f, arg[0], t, (Node *)at, &c, builtin_funcs[fn->index].name);
+	const Fact *x = facts_fit(f, arg[0], t, (Node *)at, &c, builtin_funcs[fn->index].name);
 
 	if (x->kind == T_ERROR)
 		return x;
 	if (fn->index == BI_ip || fn->index == BI_net || fn->index == BI_mac)
-		return fn->index == BI_ip ? mk_from(f, mk(f, T_IP), at) : mk(f, fn->index == BI_net ? T_NET : T_MAC);
-	return sig_fact(f, s->ret, &c, at, 6);
+		return fn->index == BI_ip ? mk_from(f, mk(f, T_IP), at)
+					  : mk(f, fn->index == BI_net ? T_NET : T_MAC);
+	return facts_sig_fact(f, s->ret, &c, at, 6);
 }
 
-const Fact *call_fn(Facts *f, const Fact *fn, const Fact **arg, uint32_t n, const Node *at)
+const Fact *facts_call_fn(Facts *f, const Fact *fn, const Fact **arg, uint32_t n, const Node *at)
 {
 	if (fn->kind == T_TYPE)
 		return call_type(f, fn, arg, n, at);
@@ -283,14 +297,15 @@ const Fact *call_fn(Facts *f, const Fact *fn, const Fact **arg, uint32_t n, cons
 	while (required < func->func.n && !func->func.param[required].dflt)
 		required++;
 	if (n < required || n > func->func.n) {
-		say(f, "E-ARGS", fn->from_fn ? at : func, "this function is called with %u argument%s; it takes %u", n,
-		    n == 1 ? "" : "s", func->func.n);
-		return bad(f);
+		facts_say(f, "E-ARGS", fn->from_fn ? at : func,
+			  "this function is called with %u argument%s; it takes %u", n, n == 1 ? "" : "s",
+			  func->func.n);
+		return facts_bad(f);
 	}
 	const Fact **all = arena_new_n(f->a, const Fact *, func->func.n + 1);
 
 	for (uint32_t i = 0; i < func->func.n; i++)
-		all[i] = i < n ? arg[i] : ex(f, func->func.param[i].dflt);
+		all[i] = i < n ? arg[i] : facts_ex(f, func->func.param[i].dflt);
 	return walk_func(f, func, all, at, fn->from_fn ? NULL : fn->item);
 }
 
@@ -307,16 +322,18 @@ static const Fact *call_result(Facts *f, Node *n, Node *decl)
 
 		while (a->name && k < decl->result.n && decl->result.field[k].name != a->name)
 			k++;
-		const Fact *v = ex(f, a->value);
+		const Fact *v = facts_ex(f, a->value);
 
 		if (k < decl->result.n)
-			item[k] = fit(f, v, node_type(f, decl->result.field[k].type), a->value, NULL, "the field");
+			item[k] = facts_fit(f, v, facts_node_type(f, decl->result.field[k].type), a->value,
+					    NULL, "the field");
 		else
-			say(f, "E-ARGS", a->value, "the result has no such field");
+			facts_say(f, "E-ARGS", a->value, "the result has no such field");
 	}
 	for (uint32_t i = 0; i < decl->result.n; i++)
 		if (!item[i] || item[i]->kind == T_ERROR)
-			item[i] = sig_fact(f, node_type(f, decl->result.field[i].type), NULL, n, i + 1);
+			item[i] = facts_sig_fact(f, facts_node_type(f, decl->result.field[i].type), NULL, n,
+						 i + 1);
 	x->node = decl;
 	x->item = item;
 	x->n = decl->result.n;
@@ -327,30 +344,31 @@ static const Fact *call_result(Facts *f, Node *n, Node *decl)
 
 static const Fact *call_value(Facts *f, Node *n)
 {
-	const Fact *fn = ex(f, n->call.fn);
+	const Fact *fn = facts_ex(f, n->call.fn);
 	const Fact **arg = arena_new_n(f->a, const Fact *, n->call.n + 1);
 
 	for (uint32_t i = 0; i < n->call.n; i++)
-		arg[i] = ex(f, n->call.arg[i].value);
+		arg[i] = facts_ex(f, n->call.arg[i].value);
 	if (fn->kind == T_FUNC || fn->kind == T_TYPE)
-		return call_fn(f, fn, arg, n->call.n, n);
+		return facts_call_fn(f, fn, arg, n->call.n, n);
 	if (fact_quiet(fn))
 		return fn;
-	say(f, "E-TYPE", n->call.fn, "%.*s can't be called", STR_ARG(a_text(f, fn)));
-	return bad(f);
+	facts_say(f, "E-TYPE", n->call.fn, "%.*s can't be called", STR_ARG(facts_a_text(f, fn)));
+	return facts_bad(f);
 }
 
-const Fact *call(Facts *f, Node *n)
+const Fact *facts_call(Facts *f, Node *n)
 {
 	Node *fn = n->call.fn;
 
 	if (fn->kind == N_ATTR) {
-		const Fact *self = fn->attr.obj->kind == N_NAME && fn->attr.obj->name.ref == REF_BUILTIN ? ex(f, fn->attr.obj)
-													 : ex_value(f, fn->attr.obj);
+		const Fact *self = fn->attr.obj->kind == N_NAME && fn->attr.obj->name.ref == REF_BUILTIN
+					   ? facts_ex(f, fn->attr.obj)
+					   : facts_ex_value(f, fn->attr.obj);
 		const Fact *out = mk(f, T_NEVER);
 
 		for (uint32_t i = 0; i < fact_ways(self); i++)
-			out = join(f, out, method(f, n, fact_way(f, self, i)));
+			out = facts_join(f, out, facts_method(f, n, fact_way(f, self, i)));
 		return out;
 	}
 	if (fn->kind != N_NAME)
@@ -361,19 +379,20 @@ const Fact *call(Facts *f, Node *n)
 	case REF_RESULT:
 		return call_result(f, n, fn->name.node);
 	case REF_BUILTIN:
-		return builtin(f, n, (BuiltinFunc)fn->name.index);
+		return facts_builtin(f, n, (BuiltinFunc)fn->name.index);
 	case REF_PROTO:
-		return layer_call(f, n, (WireId)fn->name.index);
+		return facts_layer_call(f, n, (WireId)fn->name.index);
 	case REF_OPTION:
-		return option_call(f, n, fn->name.option);
+		return facts_option_call(f, n, fn->name.option);
 	case REF_DECL:
-		say(f, "E-DECL", n, "%.*s is a declaration: it stands at the head of the file, by itself",
-		    STR_ARG(fn->name.sym->text));
-		return bad(f);
+		facts_say(f, "E-DECL", n,
+			  "%.*s is a declaration: it stands at the head of the file, by itself",
+			  STR_ARG(fn->name.sym->text));
+		return facts_bad(f);
 	case REF_NONE:
 		for (uint32_t i = 0; i < n->call.n; i++)
-			ex(f, n->call.arg[i].value);
-		return bad(f);
+			facts_ex(f, n->call.arg[i].value);
+		return facts_bad(f);
 	default:
 		return call_value(f, n);
 	}

@@ -25,7 +25,7 @@ Cell *cell_at(Facts *f, const Node *n, uint32_t sub, FactKind kind)
 
 	if (slot)
 		return (Cell *)(uintptr_t)*slot;
-	step(f, 4);
+	facts_step(f, 4);
 	slot = map_put(&f->cells, BYTES(arena_copy(f->a, &key, sizeof key), sizeof key));
 	Cell *c = arena_new(f->a, Cell);
 
@@ -37,22 +37,22 @@ Cell *cell_at(Facts *f, const Node *n, uint32_t sub, FactKind kind)
 
 void cell_elem(Facts *f, Cell *c, const Fact *x)
 {
-	const Fact *now = join(f, c->elem, x);
+	const Fact *now = facts_join(f, c->elem, x);
 
 	if (now == c->elem)
 		return;
 	f->grew = true;
-	c->elem = f->walk > WALKS_BEFORE_WIDENING ? widen(f, c->elem, now) : now;
+	c->elem = f->walk > WALKS_BEFORE_WIDENING ? facts_widen(f, c->elem, now) : now;
 }
 
 void cell_key(Facts *f, Cell *c, const Fact *x)
 {
-	const Fact *now = join(f, c->key, x);
+	const Fact *now = facts_join(f, c->key, x);
 
 	if (now == c->key)
 		return;
 	f->grew = true;
-	c->key = f->walk > WALKS_BEFORE_WIDENING ? widen(f, c->key, now) : now;
+	c->key = f->walk > WALKS_BEFORE_WIDENING ? facts_widen(f, c->key, now) : now;
 }
 
 void cell_made(Facts *f, Cell *c, Len l)
@@ -81,14 +81,14 @@ static uint64_t times(Facts *f, const Fact *ref)
 	for (const Frame *fr = f->frame; fr; fr = fr->up)
 		for (const Loop *l = fr->loop; l; l = l->up)
 			if (ref->gen <= l->since)
-				n = sat_mul(n, l->rounds);
+				n = facts_sat_mul(n, l->rounds);
 	return n;
 }
 
 void cell_grow(Facts *f, const Fact *ref, const Node *at, uint64_t n)
 {
 	Cell *c = ref->cell;
-	uint64_t site = rng_mix(f->frame->path ^ at->id), add = sat_mul(n, times(f, ref));
+	uint64_t site = rng_mix(f->frame->path ^ at->id), add = facts_sat_mul(n, times(f, ref));
 
 	cell_changed(f, c);
 	for (uint32_t i = 0; i < c->grows.n; i++) {
@@ -126,10 +126,10 @@ void cell_shrinks(Facts *f, Cell *c)
 void cell_at_add(Facts *f, Cell *c, uint32_t i, const Fact *x)
 {
 	if (i < c->at.n) {
-		const Fact *now = join(f, c->at.p[i], x);
+		const Fact *now = facts_join(f, c->at.p[i], x);
 
 		if (now != c->at.p[i]) {
-			c->at.p[i] = f->walk > WALKS_BEFORE_WIDENING ? widen(f, c->at.p[i], now) : now;
+			c->at.p[i] = f->walk > WALKS_BEFORE_WIDENING ? facts_widen(f, c->at.p[i], now) : now;
 			f->grew = true;
 		}
 	} else {
@@ -150,16 +150,16 @@ const Fact *cell_field(const Cell *c, Str name)
 
 void cell_field_set(Facts *f, Cell *c, Str name, const Fact *x)
 {
-	step(f, c->field.n / 8);
+	facts_step(f, c->field.n / 8);
 	for (uint32_t i = 0; i < c->field.n; i++) {
 		RecField *r = &c->field.p[i];
 
 		if (!str_eq(r->name, name))
 			continue;
-		const Fact *now = join(f, r->value, x);
+		const Fact *now = facts_join(f, r->value, x);
 
 		if (now != r->value) {
-			r->value = f->walk > WALKS_BEFORE_WIDENING ? widen(f, r->value, now) : now;
+			r->value = f->walk > WALKS_BEFORE_WIDENING ? facts_widen(f, r->value, now) : now;
 			f->grew = true;
 		}
 		return;
@@ -174,7 +174,7 @@ const Fact *cell_values(Facts *f, const Fact *d)
 	const Fact *x = c->elem;
 
 	for (uint32_t i = 0; i < c->field.n; i++)
-		x = join(f, x, c->field.p[i].value);
+		x = facts_join(f, x, c->field.p[i].value);
 	return x;
 }
 

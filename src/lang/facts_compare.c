@@ -21,8 +21,10 @@ static bool addr_texts(Facts *f, const Fact *text, Node *n, FactKind k)
 		bool ok = k == T_IP ? ip_parse(s, &ip) : k == T_NET ? net_parse(s, &net) : mac_parse(s, &mac);
 
 		if (!ok) {
-			say(f, "E-TYPE", n, "\"%.*s\" is no %s", STR_ARG(s),
-			    k == T_IP ? "address" : k == T_NET ? "network" : "hardware address");
+			facts_say(f, "E-TYPE", n, "\"%.*s\" is no %s", STR_ARG(s),
+				  k == T_IP    ? "address"
+				  : k == T_NET ? "network"
+					       : "hardware address");
 			return false;
 		}
 	}
@@ -38,12 +40,13 @@ static bool name_texts(Facts *f, const WireField *field, const Fact *text, Node 
 		if (wire_name_value(field, s, &v))
 			continue;
 		Near near = { .want = s, .d = 255 };
-		Diag *d = say(f, "E-TYPE", n, "%s has no value named \"%.*s\"", field->name, STR_ARG(s));
+		Diag *d =
+			facts_say(f, "E-TYPE", n, "%s has no value named \"%.*s\"", field->name, STR_ARG(s));
 
 		for (const WireName *w = field->names; w && w->name; w++)
-			near_try(&near, str_c(w->name));
+			facts_near_try(&near, str_c(w->name));
 		if (near.d <= 2 && n && n->kind == N_STR)
-			fix(f, d, n, str_printf(f->a, "\"%.*s\"", STR_ARG(near.best)));
+			facts_fix(f, d, n, str_printf(f->a, "\"%.*s\"", STR_ARG(near.best)));
 		return false;
 	}
 	return true;
@@ -53,12 +56,16 @@ static bool name_texts(Facts *f, const WireField *field, const Fact *text, Node 
 static bool text_beside(Facts *f, const Fact *x, const Fact *text, Node *n)
 {
 	if (!text->vals) {
-		const char *conv = x->kind == T_IP ? "ip" : x->kind == T_NET ? "net" : x->kind == T_MAC ? "mac" : NULL;
-		Diag *d = say(f, "E-TYPE", n, "a str whose value is not known here can't be compared with %.*s",
-			      STR_ARG(a_text(f, x)));
+		const char *conv = x->kind == T_IP    ? "ip"
+				   : x->kind == T_NET ? "net"
+				   : x->kind == T_MAC ? "mac"
+						      : NULL;
+		Diag *d = facts_say(f, "E-TYPE", n,
+				    "a str whose value is not known here can't be compared with %.*s",
+				    STR_ARG(facts_a_text(f, x)));
 
 		if (conv)
-			fix(f, d, n, str_printf(f->a, "%s(%.*s)", conv, STR_ARG(source(f, n))));
+			facts_fix(f, d, n, str_printf(f->a, "%s(%.*s)", conv, STR_ARG(facts_source(f, n))));
 		return false;
 	}
 	if (x->kind == T_IP || x->kind == T_NET || x->kind == T_MAC)
@@ -78,17 +85,20 @@ static bool number_beside(Facts *f, const Fact *x, Node *n)
 	double d;
 
 	if (!fact_number(x, &d)) {
-		Diag *g = say(f, "E-TYPE", n, "a number that is not known here has no unit: say which");
+		Diag *g = facts_say(f, "E-TYPE", n, "a number that is not known here has no unit: say which");
 
-		fix(f, g, n, str_printf(f->a, n->kind == N_NAME || n->kind == N_ATTR || n->paren ? "%.*s * 1s" : "(%.*s) * 1s",
-					STR_ARG(source(f, n))));
+		facts_fix(f, g, n,
+			  str_printf(f->a,
+				     n->kind == N_NAME || n->kind == N_ATTR || n->paren ? "%.*s * 1s"
+											: "(%.*s) * 1s",
+				     STR_ARG(facts_source(f, n))));
 		return false;
 	}
 	if (d >= 1 || d <= -1) {
-		Diag *g = say(f, "W-UNIT", n, "%g means %g seconds here", d, d);
+		Diag *g = facts_say(f, "W-UNIT", n, "%g means %g seconds here", d, d);
 
 		if (n->kind == N_INT)
-			fix(f, g, n, str_printf(f->a, "%gms", d));
+			facts_fix(f, g, n, str_printf(f->a, "%gms", d));
 	}
 	return true;
 }
@@ -96,7 +106,7 @@ static bool number_beside(Facts *f, const Fact *x, Node *n)
 static bool items_comparable(Facts *f, const Fact *a, const Fact *b, Node *na, Node *nb)
 {
 	for (uint32_t i = 0; i < a->n && i < b->n && !a->open && !b->open; i++)
-		if (!comparable(f, a->item[i], b->item[i], na, nb))
+		if (!facts_comparable(f, a->item[i], b->item[i], na, nb))
 			return false;
 	return true;
 }
@@ -115,26 +125,28 @@ static bool comparable_one(Facts *f, const Fact *a, const Fact *b, Node *na, Nod
 		return text_beside(f, b, a, na);
 	if ((a->kind == T_FLAGS && is_num(b)) || (b->kind == T_FLAGS && is_num(a)))
 		return true;
-	if ((a->kind == T_BYTES && b->kind == T_STR && b->vals) || (b->kind == T_BYTES && a->kind == T_STR && a->vals))
+	if ((a->kind == T_BYTES && b->kind == T_STR && b->vals) ||
+	    (b->kind == T_BYTES && a->kind == T_STR && a->vals))
 		return true;
 	if (a->kind == T_DURATION && is_num(b))
 		return a->number || number_beside(f, b, nb);
 	if (b->kind == T_DURATION && is_num(a))
 		return b->number || number_beside(f, a, na);
 	if ((a->kind == T_IP && b->kind == T_NET) || (a->kind == T_NET && b->kind == T_IP)) {
-		Diag *d = say(f, "E-TYPE", nb, "an address never equals a network");
+		Diag *d = facts_say(f, "E-TYPE", nb, "an address never equals a network");
 
 		d->hint = STR("`x in net` asks whether it lies in it");
 		return false;
 	}
-	Diag *d = say(f, "E-TYPE", nb, "%.*s never equals %.*s", STR_ARG(a_text(f, a)), STR_ARG(a_text(f, b)));
+	Diag *d = facts_say(f, "E-TYPE", nb, "%.*s never equals %.*s", STR_ARG(facts_a_text(f, a)),
+			    STR_ARG(facts_a_text(f, b)));
 
 	if (a->kind == T_BYTES && b->kind == T_STR)
-		fix(f, d, nb, str_printf(f->a, "%.*s.encode()", STR_ARG(source(f, nb))));
+		facts_fix(f, d, nb, str_printf(f->a, "%.*s.encode()", STR_ARG(facts_source(f, nb))));
 	return false;
 }
 
-bool comparable(Facts *f, const Fact *a, const Fact *b, Node *na, Node *nb)
+bool facts_comparable(Facts *f, const Fact *a, const Fact *b, Node *na, Node *nb)
 {
 	uint32_t ways = fact_ways(a) * fact_ways(b);
 
@@ -167,7 +179,8 @@ static bool ordered_one(Facts *f, const Fact *a, const Fact *b, Node *na, Node *
 	if ((a->kind == T_DURATION && is_num(b)) || (b->kind == T_DURATION && is_num(a)) ||
 	    (a->kind == T_IP && b->kind == T_STR) || (b->kind == T_IP && a->kind == T_STR))
 		return comparable_one(f, a, b, na, nb);
-	say(f, "E-TYPE", nb, "`%s` can't order %.*s and %.*s", cmp_op_text(op), STR_ARG(a_text(f, a)), STR_ARG(a_text(f, b)));
+	facts_say(f, "E-TYPE", nb, "`%s` can't order %.*s and %.*s", cmp_op_text(op),
+		  STR_ARG(facts_a_text(f, a)), STR_ARG(facts_a_text(f, b)));
 	return false;
 }
 
@@ -186,7 +199,7 @@ static void in_net(Facts *f, const Fact *x, Node *nx)
 	if (x->kind == T_STR)
 		text_beside(f, mk(f, T_IP), x, nx);
 	else if (!fact_quiet(x) && x->kind != T_IP)
-		say(f, "E-TYPE", nx, "%.*s can't lie in a network", STR_ARG(a_text(f, x)));
+		facts_say(f, "E-TYPE", nx, "%.*s can't lie in a network", STR_ARG(facts_a_text(f, x)));
 }
 
 static void in_str(Facts *f, const Fact *x, const Fact *c, Node *nx, Node *nc)
@@ -198,9 +211,10 @@ static void in_str(Facts *f, const Fact *x, const Fact *c, Node *nx, Node *nc)
 			return;
 		return;
 	}
-	Diag *d = say(f, "E-TYPE", nx, "`in` a str needs a str; this is %.*s", STR_ARG(a_text(f, x)));
+	Diag *d = facts_say(f, "E-TYPE", nx, "`in` a str needs a str; this is %.*s",
+			    STR_ARG(facts_a_text(f, x)));
 
-	fix(f, d, nx, str_printf(f->a, "str(%.*s)", STR_ARG(source(f, nx))));
+	facts_fix(f, d, nx, str_printf(f->a, "str(%.*s)", STR_ARG(facts_source(f, nx))));
 }
 
 static void in_items(Facts *f, const Fact *x, const Fact *c, Node *nx, Node *nc)
@@ -210,13 +224,13 @@ static void in_items(Facts *f, const Fact *x, const Fact *c, Node *nx, Node *nc)
 	if (c->kind == T_DICT && c->cell->record)
 		e = mk(f, T_STR);
 	for (uint32_t i = 0; c->kind == T_TUPLE && i < c->n; i++)
-		e = join(f, e, c->item[i]);
+		e = facts_join(f, e, c->item[i]);
 	if ((x->kind == T_IP || x->kind == T_MAC) && e->kind == T_STR) {
 		if (e->vals)
 			text_beside(f, x, e, nc); /* else by canonical text */
 		return;
 	}
-	comparable(f, x, e, nx, nc);
+	facts_comparable(f, x, e, nx, nc);
 }
 
 static void in_one(Facts *f, const Fact *x, const Fact *c, Node *nx, Node *nc)
@@ -238,32 +252,36 @@ static void in_one(Facts *f, const Fact *x, const Fact *c, Node *nx, Node *nc)
 		return;
 	case T_BYTES:
 		if (!is_num(x) && x->kind != T_BYTES && !(x->kind == T_STR && x->vals))
-			say(f, "E-TYPE", nx, "`in` bytes needs bytes or a number; this is %.*s", STR_ARG(a_text(f, x)));
+			facts_say(f, "E-TYPE", nx, "`in` bytes needs bytes or a number; this is %.*s",
+				  STR_ARG(facts_a_text(f, x)));
 		return;
 	case T_FLAGS:
 		if (x->kind == T_STR && c->field)
 			text_beside(f, c, x, nx);
 		else if (x->kind != T_FLAGS && x->kind != T_STR && !is_num(x))
-			say(f, "E-TYPE", nx, "`in` flags needs a flag's name; this is %.*s", STR_ARG(a_text(f, x)));
+			facts_say(f, "E-TYPE", nx, "`in` flags needs a flag's name; this is %.*s",
+				  STR_ARG(facts_a_text(f, x)));
 		return;
 	case T_PACKET: {
 		if (x->kind == T_PROTO)
 			return;
-		Diag *d = say(f, "E-TYPE", nx, "`in` a packet needs a layer, like TCP; this is %.*s", STR_ARG(a_text(f, x)));
+		Diag *d = facts_say(f, "E-TYPE", nx, "`in` a packet needs a layer, like TCP; this is %.*s",
+				    STR_ARG(facts_a_text(f, x)));
 		Str s;
 
 		if (fact_one_str(x, &s) && wire_proto_by_name(s))
-			fix(f, d, nx, s);
+			facts_fix(f, d, nx, s);
 		return;
 	}
 	default:
-		say(f, "E-TYPE", nc, "`in` needs something with items; this is %.*s", STR_ARG(a_text(f, c)));
+		facts_say(f, "E-TYPE", nc, "`in` needs something with items; this is %.*s",
+			  STR_ARG(facts_a_text(f, c)));
 	}
 }
 
 static void check_in(Facts *f, const Fact *x, const Fact *c, Node *nx, Node *nc)
 {
-	c = need(f, c, nc);
+	c = facts_need(f, c, nc);
 	for (uint32_t i = 0; i < fact_ways(c); i++)
 		for (uint32_t k = 0; k < fact_ways(x); k++)
 			in_one(f, fact_way(f, x, k), fact_way(f, c, i), nx, nc);
@@ -279,7 +297,7 @@ static bool known_numbers(CmpOp op, const Fact *a, const Fact *b, bool *ret)
 		return false;
 	if (!vals_bounds(a, &alo, &ahi) || !vals_bounds(b, &blo, &bhi))
 		return false;
-	bool less = ahi < blo, more = alo > bhi, same = alo == ahi && blo == bhi && alo == blo;
+	bool less = ahi<blo, more = alo> bhi, same = alo == ahi && blo == bhi && alo == blo;
 
 	switch (op) {
 	case CMP_EQ:
@@ -307,8 +325,8 @@ static bool known_texts(CmpOp op, const Fact *a, const Fact *b, bool *ret)
 {
 	bool any = false;
 
-	if (a->kind != b->kind || (a->kind != T_STR && a->kind != T_BYTES) || (op != CMP_EQ && op != CMP_NE) || !a->vals ||
-	    !b->vals || a->none || b->none)
+	if (a->kind != b->kind || (a->kind != T_STR && a->kind != T_BYTES) ||
+	    (op != CMP_EQ && op != CMP_NE) || !a->vals || !b->vals || a->none || b->none)
 		return false;
 	for (uint32_t i = 0; i < a->vals->n; i++)
 		for (uint32_t k = 0; k < b->vals->n; k++)
@@ -369,7 +387,7 @@ static void check_link(Facts *f, CmpOp op, const Fact *a, const Fact *b, Node *n
 	switch (op) {
 	case CMP_EQ:
 	case CMP_NE:
-		comparable(f, a, b, na, nb);
+		facts_comparable(f, a, b, na, nb);
 		break;
 	case CMP_IN:
 	case CMP_NOT_IN:
@@ -379,19 +397,19 @@ static void check_link(Facts *f, CmpOp op, const Fact *a, const Fact *b, Node *n
 	case CMP_IS_NOT_NONE:
 		break;
 	default:
-		ordered(f, need(f, a, na), need(f, b, nb), na, nb, op);
+		ordered(f, facts_need(f, a, na), facts_need(f, b, nb), na, nb, op);
 	}
 }
 
-const Fact *compare(Facts *f, Node *n)
+const Fact *facts_compare(Facts *f, Node *n)
 {
 	Node *left = n->compare.left;
-	const Fact *a = ex(f, left);
+	const Fact *a = facts_ex(f, left);
 	bool all = true, decided = true;
 
 	for (uint32_t i = 0; i < n->compare.n; i++) {
 		CmpLink *l = &n->compare.link[i];
-		const Fact *b = ex(f, l->right);
+		const Fact *b = facts_ex(f, l->right);
 		bool yes;
 
 		check_link(f, l->op, a, b, left, l->right);
@@ -421,9 +439,9 @@ static const Fact *truth_part(Facts *f, const Fact *x, bool truth)
 		return truth ? NULL : x;
 	if (!x->none)
 		return fact_truth(x, &is) && is != truth ? NULL
-		       : x->kind == T_INT && !truth    ? mk_range(f, T_INT, 0, 0)
-		       : x->kind == T_INT && x->vals   ? mk_vals(f, T_INT, vals_without(f, x->vals, 0))
-						       : x;
+		       : x->kind == T_INT && !truth	 ? mk_range(f, T_INT, 0, 0)
+		       : x->kind == T_INT && x->vals	 ? mk_vals(f, T_INT, vals_without(f, x->vals, 0))
+							 : x;
 	if (truth)
 		return mk_some(f, x);
 	return fact_truth(mk_some(f, x), &is) && is ? mk(f, T_NONE) : x;
@@ -431,7 +449,8 @@ static const Fact *truth_part(Facts *f, const Fact *x, bool truth)
 
 static const Fact *none_part(Facts *f, const Fact *x, bool none)
 {
-	if (x->kind == T_DURATION || x->kind == T_TIME || x->kind == T_FLOAT) /* have an absent value, which is None too */
+	if (x->kind == T_DURATION || x->kind == T_TIME ||
+	    x->kind == T_FLOAT) /* have an absent value, which is None too */
 		return none ? x : mk_some(f, x);
 	if (x->kind == T_ANY || x->kind == T_ERROR)
 		return x;
@@ -453,7 +472,8 @@ static const Fact *number_part(Facts *f, const Fact *a, CmpOp op, const Fact *b)
 	int64_t lo, hi;
 	const Vals *v = a->vals;
 
-	if (a->kind != T_INT || a->none || (b->kind != T_INT && b->kind != T_BOOL) || !vals_bounds(b, &lo, &hi))
+	if (a->kind != T_INT || a->none || (b->kind != T_INT && b->kind != T_BOOL) ||
+	    !vals_bounds(b, &lo, &hi))
 		return a;
 	switch (op) {
 	case CMP_EQ:
@@ -516,9 +536,16 @@ static const Fact *text_part(Facts *f, const Fact *a, CmpOp op, const Fact *b)
 static CmpOp cmp_not(CmpOp op)
 {
 	static const uint8_t inverse[CMP_N] = {
-		[CMP_EQ] = CMP_NE, [CMP_NE] = CMP_EQ, [CMP_LT] = CMP_GE, [CMP_LE] = CMP_GT, [CMP_GT] = CMP_LE,
-		[CMP_GE] = CMP_LT, [CMP_IN] = CMP_NOT_IN, [CMP_NOT_IN] = CMP_IN,
-		[CMP_IS_NONE] = CMP_IS_NOT_NONE, [CMP_IS_NOT_NONE] = CMP_IS_NONE,
+		[CMP_EQ] = CMP_NE,
+		[CMP_NE] = CMP_EQ,
+		[CMP_LT] = CMP_GE,
+		[CMP_LE] = CMP_GT,
+		[CMP_GT] = CMP_LE,
+		[CMP_GE] = CMP_LT,
+		[CMP_IN] = CMP_NOT_IN,
+		[CMP_NOT_IN] = CMP_IN,
+		[CMP_IS_NONE] = CMP_IS_NOT_NONE,
+		[CMP_IS_NOT_NONE] = CMP_IS_NONE,
 	};
 
 	return inverse[op];
@@ -526,7 +553,11 @@ static CmpOp cmp_not(CmpOp op)
 
 static CmpOp cmp_swap(CmpOp op)
 {
-	return op == CMP_LT ? CMP_GT : op == CMP_GT ? CMP_LT : op == CMP_LE ? CMP_GE : op == CMP_GE ? CMP_LE : op;
+	return op == CMP_LT   ? CMP_GT
+	       : op == CMP_GT ? CMP_LT
+	       : op == CMP_LE ? CMP_GE
+	       : op == CMP_GE ? CMP_LE
+			      : op;
 }
 
 /* What a is where `a op b` holds; NULL: it can't. */
@@ -580,16 +611,16 @@ static Env *cond_known(Facts *f, const Fact *x)
 
 static Env *cond_has(Facts *f, Node *packet, const Fact *p, WireId id, bool negated)
 {
-	if (!path_var(f, packet))
+	if (!facts_path_var(f, packet))
 		return env_copy(f, f->env);
 	const Fact *has = has_part(f, p, id, true), *not = has_part(f, p, id, false);
 
-	return negated ? split(f, packet, not, has) : split(f, packet, has, not);
+	return negated ? split(f, packet, not, has) : split(f, packet, has, not );
 }
 
 static Env *cond_compare(Facts *f, Node *n)
 {
-	const Fact *x = compare(f, n);
+	const Fact *x = facts_compare(f, n);
 	CmpLink *l = &n->compare.link[0];
 	bool is;
 
@@ -598,34 +629,35 @@ static Env *cond_compare(Facts *f, Node *n)
 	f->quiet++;
 	Node *na = n->compare.left, *nb = l->right;
 	Count c = f->count;
-	const Fact *a = ex(f, na), *b = ex(f, nb);
+	const Fact *a = facts_ex(f, na), *b = facts_ex(f, nb);
 
 	f->count = c;
 	f->quiet--;
 	if ((l->op == CMP_IN || l->op == CMP_NOT_IN) && a->kind == T_PROTO)
 		return cond_has(f, nb, b, a->view, l->op == CMP_NOT_IN);
-	if (path_var(f, na)) {
+	if (facts_path_var(f, na)) {
 		Env *no = split(f, na, compare_part(f, a, l->op, b), compare_part(f, a, cmp_not(l->op), b));
 		const Fact *yes_b = compare_part(f, b, cmp_swap(l->op), a);
 
-		if (path_var(f, nb) && l->op != CMP_IN && l->op != CMP_NOT_IN && yes_b && !f->env->dead)
+		if (facts_path_var(f, nb) && l->op != CMP_IN && l->op != CMP_NOT_IN && yes_b && !f->env->dead)
 			env_refine(f, nb, yes_b);
 		return no;
 	}
-	if (path_var(f, nb) && l->op != CMP_IN && l->op != CMP_NOT_IN)
-		return split(f, nb, compare_part(f, b, cmp_swap(l->op), a), compare_part(f, b, cmp_not(cmp_swap(l->op)), a));
+	if (facts_path_var(f, nb) && l->op != CMP_IN && l->op != CMP_NOT_IN)
+		return split(f, nb, compare_part(f, b, cmp_swap(l->op), a),
+			     compare_part(f, b, cmp_not(cmp_swap(l->op)), a));
 	return env_copy(f, f->env);
 }
 
 static Env *cond_boolop(Facts *f, Node *n)
 {
-	Env *no = cond(f, n->binary.left);
+	Env *no = facts_cond(f, n->binary.left);
 	uint64_t least = f->count.least;
 
 	if (n->op == OP_BOOL_AND) {
 		if (f->env->dead)
 			return no;
-		Env *no2 = cond(f, n->binary.right);
+		Env *no2 = facts_cond(f, n->binary.right);
 
 		f->count.least = least;
 		return env_join(f, no, no2);
@@ -637,7 +669,7 @@ static Env *cond_boolop(Facts *f, Node *n)
 		f->env = yes;
 		return no;
 	}
-	no = cond(f, n->binary.right);
+	no = facts_cond(f, n->binary.right);
 	f->count.least = least;
 	f->env = env_join(f, f->env, yes);
 	return no;
@@ -645,15 +677,16 @@ static Env *cond_boolop(Facts *f, Node *n)
 
 static bool is_haslayer(const Node *n)
 {
-	return n->kind == N_CALL && n->call.fn->kind == N_ATTR && str_is(n->call.fn->attr.sym->text, "haslayer") &&
-	       n->call.n == 1 && n->call.arg[0].value->kind == N_NAME && n->call.arg[0].value->name.ref == REF_PROTO;
+	return n->kind == N_CALL && n->call.fn->kind == N_ATTR &&
+	       str_is(n->call.fn->attr.sym->text, "haslayer") && n->call.n == 1 &&
+	       n->call.arg[0].value->kind == N_NAME && n->call.arg[0].value->name.ref == REF_PROTO;
 }
 
-Env *cond(Facts *f, Node *n)
+Env *facts_cond(Facts *f, Node *n)
 {
-	step(f, 1);
+	facts_step(f, 1);
 	if (n->kind == N_UNARY && n->op == UN_NOT) {
-		Env *yes = cond(f, n->unary.value), *no = f->env;
+		Env *yes = facts_cond(f, n->unary.value), *no = f->env;
 
 		f->env = yes;
 		return no;
@@ -662,20 +695,20 @@ Env *cond(Facts *f, Node *n)
 		return cond_boolop(f, n);
 	if (n->kind == N_COMPARE)
 		return cond_compare(f, n);
-	const Fact *x = ex(f, n);
+	const Fact *x = facts_ex(f, n);
 
 	if (x->kind == T_FUNC)
-		say(f, "E-TYPE", n, "a function is always true: call it");
+		facts_say(f, "E-TYPE", n, "a function is always true: call it");
 	if (is_haslayer(n)) {
 		Node *obj = n->call.fn->attr.obj;
 
 		f->quiet++;
-		const Fact *p = ex(f, obj);
+		const Fact *p = facts_ex(f, obj);
 
 		f->quiet--;
 		return cond_has(f, obj, p, (WireId)n->call.arg[0].value->name.index, false);
 	}
-	if (path_var(f, n))
+	if (facts_path_var(f, n))
 		return split(f, n, truth_part(f, x, true), truth_part(f, x, false));
 	return cond_known(f, x);
 }

@@ -5,12 +5,12 @@
  */
 #include "lang/facts_inside.h"
 
-uint64_t sat_add(uint64_t a, uint64_t b)
+uint64_t facts_sat_add(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-uint64_t sat_mul(uint64_t a, uint64_t b)
+uint64_t facts_sat_mul(uint64_t a, uint64_t b)
 {
 	uint64_t r;
 
@@ -24,12 +24,12 @@ Env *env_copy(Facts *f, const Env *e)
 	Env *c = arena_new(f->a, Env);
 
 	*c = *e;
-	step(f, 1 + e->nl / 32);
+	facts_step(f, 1 + e->nl / 32);
 	c->l = arena_copy(f->a, e->l, e->nl * sizeof *e->l);
 	if (e->own_g) {
 		uint32_t ng = f->in->scopes->n_globals;
 
-		step(f, ng / 32);
+		facts_step(f, ng / 32);
 		c->g = arena_copy(f->a, e->g, ng * sizeof *e->g);
 	}
 	return c;
@@ -40,13 +40,13 @@ static void slots_join(Facts *f, const Fact **a, const Fact **b, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		if (a[i] == b[i] || !b[i])
 			continue;
-		a[i] = a[i] ? join(f, a[i], b[i]) : b[i];
+		a[i] = a[i] ? facts_join(f, a[i], b[i]) : b[i];
 	}
 }
 
 static const Refine *refine_find(const Refine *r, const Var *v, const Node *path)
 {
-	while (r && !(r->var == v && path_eq(r->path, path)))
+	while (r && !(r->var == v && facts_path_eq(r->path, path)))
 		r = r->next;
 	return r;
 }
@@ -69,7 +69,7 @@ static const Refine *refine_join(Facts *f, const Refine *a, const Refine *b)
 		return a;
 	for (const Refine *r = a; r; r = r->next) {
 		const Refine *o = refine_find(b, r->var, r->path);
-		const Fact *x = o ? join(f, r->fact, o->fact) : NULL;
+		const Fact *x = o ? facts_join(f, r->fact, o->fact) : NULL;
 
 		same &= x == r->fact;
 		if (x && !refine_find(out, r->var, r->path))
@@ -84,7 +84,7 @@ Env *env_join(Facts *f, Env *a, Env *b)
 		return a ? a : b;
 	if (!a || a->dead)
 		return env_copy(f, b);
-	step(f, 1 + a->nl / 32);
+	facts_step(f, 1 + a->nl / 32);
 	slots_join(f, a->l, b->l, a->nl);
 	if (a->own_g)
 		slots_join(f, a->g, b->g, f->in->scopes->n_globals);
@@ -104,15 +104,16 @@ bool env_stable(Facts *f, const Env *a, const Env *b)
 {
 	if (a->dead || b->dead)
 		return a->dead == b->dead;
-	return slots_same(a->l, b->l, a->nl) && (!a->own_g || slots_same(a->g, b->g, f->in->scopes->n_globals)) &&
-	       a->refine == b->refine;
+	return slots_same(a->l, b->l, a->nl) &&
+	       (!a->own_g || slots_same(a->g, b->g, f->in->scopes->n_globals)) && a->refine == b->refine;
 }
 
 static void slots_widen(Facts *f, const Fact **old, const Fact **now, uint32_t n, bool hard)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (now[i] && old[i] && now[i] != old[i])
-			now[i] = hard && !fact_eq(old[i], now[i]) ? mk(f, T_ANY) : widen(f, old[i], now[i]);
+			now[i] = hard && !fact_eq(old[i], now[i]) ? mk(f, T_ANY)
+								  : facts_widen(f, old[i], now[i]);
 }
 
 Env *env_widen(Facts *f, const Env *old, Env *now, bool hard)
@@ -172,7 +173,7 @@ static bool is_const(const Node *n)
 	return n->kind == N_INT || n->kind == N_STR || (n->kind == N_NAME && n->name.ref == REF_PROTO);
 }
 
-const Var *path_var(Facts *f, const Node *n)
+const Var *facts_path_var(Facts *f, const Node *n)
 {
 	for (;;) {
 		switch (n->kind) {
@@ -189,14 +190,15 @@ const Var *path_var(Facts *f, const Node *n)
 		case N_CALL:
 			if (n->call.n != 1 || n->call.arg[0].name || !is_const(n->call.arg[0].value) ||
 			    n->call.fn->kind != N_ATTR ||
-			    !(str_is(n->call.fn->attr.sym->text, "option") || str_is(n->call.fn->attr.sym->text, "getlayer")))
+			    !(str_is(n->call.fn->attr.sym->text, "option") ||
+			      str_is(n->call.fn->attr.sym->text, "getlayer")))
 				return NULL;
 			n = n->call.fn->attr.obj;
 			break;
 		default:
 			return NULL;
 		}
-		step(f, 1);
+		facts_step(f, 1);
 	}
 }
 
@@ -211,7 +213,7 @@ static bool const_eq(const Node *a, const Node *b)
 	return a->name.ref == b->name.ref && a->name.index == b->name.index;
 }
 
-bool path_eq(const Node *a, const Node *b)
+bool facts_path_eq(const Node *a, const Node *b)
 {
 	for (;;) {
 		if (a == b)
@@ -234,7 +236,8 @@ bool path_eq(const Node *a, const Node *b)
 			b = b->index.obj;
 			break;
 		case N_CALL:
-			if (a->call.n != 1 || b->call.n != 1 || !const_eq(a->call.arg[0].value, b->call.arg[0].value))
+			if (a->call.n != 1 || b->call.n != 1 ||
+			    !const_eq(a->call.arg[0].value, b->call.arg[0].value))
 				return false;
 			a = a->call.fn;
 			b = b->call.fn;
@@ -248,22 +251,25 @@ bool path_eq(const Node *a, const Node *b)
 /* Does the path lead through values only, which nobody can change? */
 static bool immutable(Facts *f, const Node *path)
 {
-	const Node *obj = path->kind == N_ATTR ? path->attr.obj : path->kind == N_INDEX ? path->index.obj : NULL;
+	const Node *obj = path->kind == N_ATTR	  ? path->attr.obj
+			  : path->kind == N_INDEX ? path->index.obj
+						  : NULL;
 
 	if (path->kind == N_CALL)
 		obj = path->call.fn->attr.obj;
 	if (!obj)
 		return true;
 	f->quiet++;
-	const Fact *x = ex(f, (Node *)obj);
+	const Fact *x = facts_ex(f, (Node *)obj);
 
 	f->quiet--;
-	return x->kind != T_LIST && x->kind != T_DICT && x->kind != T_SET && x->kind != T_UNION && immutable(f, obj);
+	return x->kind != T_LIST && x->kind != T_DICT && x->kind != T_SET && x->kind != T_UNION &&
+	       immutable(f, obj);
 }
 
 void env_refine(Facts *f, const Node *path, const Fact *x)
 {
-	const Var *v = path_var(f, path);
+	const Var *v = facts_path_var(f, path);
 
 	if (!v || !immutable(f, path))
 		return;
@@ -281,7 +287,7 @@ const Fact *env_refined(Facts *f, const Node *path)
 {
 	if (!f->env->refine)
 		return NULL;
-	const Var *v = path_var(f, path);
+	const Var *v = facts_path_var(f, path);
 	const Refine *r = v ? refine_find(f->env->refine, v, path) : NULL;
 
 	return r ? r->fact : NULL;
@@ -289,32 +295,32 @@ const Fact *env_refined(Facts *f, const Node *path)
 
 /* ---- doors ---- */
 
-Count count_max(Count a, Count b)
+Count facts_count_max(Count a, Count b)
 {
 	return (Count){ a.packets > b.packets ? a.packets : b.packets, a.syn > b.syn ? a.syn : b.syn,
 			a.least < b.least ? a.least : b.least };
 }
 
-void count_add(Facts *f, uint64_t packets, uint64_t syn, uint64_t least)
+void facts_count_add(Facts *f, uint64_t packets, uint64_t syn, uint64_t least)
 {
-	f->count.packets = sat_add(f->count.packets, packets);
-	f->count.syn = sat_add(f->count.syn, syn);
-	f->count.least = sat_add(f->count.least, least);
+	f->count.packets = facts_sat_add(f->count.packets, packets);
+	f->count.syn = facts_sat_add(f->count.syn, syn);
+	f->count.least = facts_sat_add(f->count.least, least);
 }
 
-void leave(Facts *f, Door *d)
+void facts_leave(Facts *f, Door *d)
 {
 	if (!f->env->dead) {
-		d->count = d->env ? count_max(d->count, f->count) : f->count;
+		d->count = d->env ? facts_count_max(d->count, f->count) : f->count;
 		d->env = env_join(f, d->env, f->env);
 	}
 	f->env->dead = true;
 }
 
-void enter(Facts *f, const Door *d)
+void facts_enter(Facts *f, const Door *d)
 {
 	if (!d->env)
 		return;
-	f->count = f->env->dead ? d->count : count_max(f->count, d->count);
+	f->count = f->env->dead ? d->count : facts_count_max(f->count, d->count);
 	f->env = env_join(f, f->env, d->env);
 }

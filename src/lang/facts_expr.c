@@ -6,11 +6,12 @@
 
 /* ---- None ---- */
 
-void fix_guard(Facts *f, Diag *d, Str test)
+void facts_fix_guard(Facts *f, Diag *d, Str test)
 {
 	const Node *s = f->stmt;
 
-	if (!s || s->file != 0 || (s->kind != N_EXPR && s->kind != N_AUGMENT && s->kind != N_RETURN && s->kind != N_ASSIGN))
+	if (!s || s->file != 0 ||
+	    (s->kind != N_EXPR && s->kind != N_AUGMENT && s->kind != N_RETURN && s->kind != N_ASSIGN))
 		return;
 	Str text = f->in->ast->files.p[0].text;
 	LineCol lc = line_col(text, s->span.from);
@@ -21,37 +22,38 @@ void fix_guard(Facts *f, Diag *d, Str test)
 			return; /* not alone on its line */
 	sb_printf(&b, "if %.*s:\n", STR_ARG(test));
 	sb_str(&b, (Str){ lc.text.p, lc.col - 1 });
-	sb_printf(&b, "    %.*s", STR_ARG(source(f, s)));
-	fix_span(f, d, s, s->span, sb_done(&b));
+	sb_printf(&b, "    %.*s", STR_ARG(facts_source(f, s)));
+	facts_fix_span(f, d, s, s->span, sb_done(&b));
 }
 
-const Fact *need(Facts *f, const Fact *x, const Node *n)
+const Fact *facts_need(Facts *f, const Fact *x, const Node *n)
 {
 	if (!x->none || x->kind == T_ANY)
 		return x;
-	bool path = path_var(f, n) != NULL;
+	bool path = facts_path_var(f, n) != NULL;
 	Diag *d;
 
 	if (x->kind == T_NONE)
-		d = say(f, "E-NONE", n, "this is None here");
+		d = facts_say(f, "E-NONE", n, "this is None here");
 	else if (path)
-		d = say(f, "E-NONE", n, "%.*s may be None here (%.*s)", STR_ARG(source(f, n)), STR_ARG(text_of(f, x)));
+		d = facts_say(f, "E-NONE", n, "%.*s may be None here (%.*s)", STR_ARG(facts_source(f, n)),
+			      STR_ARG(facts_text_of(f, x)));
 	else
-		d = say(f, "E-NONE", n, "this may be None (%.*s)", STR_ARG(text_of(f, x)));
+		d = facts_say(f, "E-NONE", n, "this may be None (%.*s)", STR_ARG(facts_text_of(f, x)));
 	if (x->kind == T_NONE)
-		return bad(f);
+		return facts_bad(f);
 	if (path) {
-		fix_guard(f, d, source(f, n));
-		d->hint = str_printf(f->a, "test it first: `if %.*s:`", STR_ARG(source(f, n)));
+		facts_fix_guard(f, d, facts_source(f, n));
+		d->hint = str_printf(f->a, "test it first: `if %.*s:`", STR_ARG(facts_source(f, n)));
 	} else {
 		d->hint = STR("give it a name and test that first: `if name:`");
 	}
-	return bad(f);
+	return facts_bad(f);
 }
 
-const Fact *ex_value(Facts *f, Node *n)
+const Fact *facts_ex_value(Facts *f, Node *n)
 {
-	return need(f, ex(f, n), n);
+	return facts_need(f, facts_ex(f, n), n);
 }
 
 /* ---- names ---- */
@@ -68,8 +70,8 @@ static const Fact *ex_name(Facts *f, Node *n)
 			return v;
 		if (f->env->dead)
 			return mk(f, T_NEVER);
-		say(f, "E-NAME", n, "%.*s has no value yet here", STR_ARG(n->name.sym->text));
-		return bad(f);
+		facts_say(f, "E-NAME", n, "%.*s has no value yet here", STR_ARG(n->name.sym->text));
+		return facts_bad(f);
 	}
 	case REF_FUNC:
 		x = mk_copy(f, mk(f, T_FUNC));
@@ -85,10 +87,11 @@ static const Fact *ex_name(Facts *f, Node *n)
 		x->index = (uint16_t)n->name.index;
 		return x;
 	case REF_NONE:
-		return bad(f); /* reported by scope */
+		return facts_bad(f); /* reported by scope */
 	default:
-		say(f, "E-TYPE", n, "%.*s is no value: it can only be called", STR_ARG(n->name.sym->text));
-		return bad(f);
+		facts_say(f, "E-TYPE", n, "%.*s is no value: it can only be called",
+			  STR_ARG(n->name.sym->text));
+		return facts_bad(f);
 	}
 }
 
@@ -101,7 +104,7 @@ static const Fact *display_list(Facts *f, Node *n)
 			    : mk_list(f, n, 0, mk(f, T_NEVER), (Len){ n->list.n, n->list.n });
 
 	for (uint32_t i = 0; i < n->list.n; i++) {
-		const Fact *item = ex(f, n->list.p[i]);
+		const Fact *item = facts_ex(f, n->list.p[i]);
 
 		cell_elem(f, x->cell, item);
 		if (!set && n->list.n <= LIMIT_INTERVALS)
@@ -117,7 +120,7 @@ static const Fact *display_tuple(Facts *f, Node *n)
 	const Fact **item = arena_new_n(f->a, const Fact *, n->list.n);
 
 	for (uint32_t i = 0; i < n->list.n; i++)
-		item[i] = ex(f, n->list.p[i]);
+		item[i] = facts_ex(f, n->list.p[i]);
 	return mk_tuple(f, item, n->list.n);
 }
 
@@ -132,19 +135,19 @@ static const Fact *display_dict(Facts *f, Node *n)
 		record &= n->list.p[i]->kind == N_STR;
 	c->record = record && !c->dict_use;
 	for (uint32_t i = 0; i < n->list.n; i += 2) {
-		const Fact *k = ex(f, n->list.p[i]), *v = ex(f, n->list.p[i + 1]);
+		const Fact *k = facts_ex(f, n->list.p[i]), *v = facts_ex(f, n->list.p[i + 1]);
 
 		if (record)
 			cell_field_set(f, c, n->list.p[i]->s, v);
 		if (!c->record) {
-			cell_key(f, c, need(f, k, n->list.p[i]));
+			cell_key(f, c, facts_need(f, k, n->list.p[i]));
 			cell_elem(f, c, v);
 		}
 	}
 	return x;
 }
 
-const Fact *display(Facts *f, Node *n)
+const Fact *facts_display(Facts *f, Node *n)
 {
 	if (n->kind == N_TUPLE)
 		return display_tuple(f, n);
@@ -164,23 +167,23 @@ static void comp_clauses(Facts *f, Comp *c, uint32_t k);
 static void comp_for(Facts *f, Comp *c, uint32_t k)
 {
 	Clause *cl = &c->n->comp.clause[k];
-	const Fact *x = ex_value(f, cl->value);
+	const Fact *x = facts_ex_value(f, cl->value);
 	Len len;
 	Loop loop = { .up = f->frame->loop, .target = cl->target };
-	const Fact *item = iterate(f, x, cl->value, &len);
+	const Fact *item = facts_iterate(f, x, cl->value, &len);
 
 	loop.since = ++f->gen;
 	loop.rounds = len.hi;
-	c->len = (Len){ sat_mul(c->len.lo, len.lo), sat_mul(c->len.hi, len.hi) };
+	c->len = (Len){ facts_sat_mul(c->len.lo, len.lo), facts_sat_mul(c->len.hi, len.hi) };
 	f->frame->loop = &loop;
-	assign(f, cl->target, item, cl->value);
+	facts_assign(f, cl->target, item, cl->value);
 	Count was = f->count;
 
 	comp_clauses(f, c, k + 1);
 	f->frame->loop = loop.up;
-	f->count.packets = sat_add(was.packets, sat_mul(f->count.packets - was.packets, len.hi));
-	f->count.syn = sat_add(was.syn, sat_mul(f->count.syn - was.syn, len.hi));
-	f->count.least = sat_add(was.least, sat_mul(f->count.least - was.least, len.lo));
+	f->count.packets = facts_sat_add(was.packets, facts_sat_mul(f->count.packets - was.packets, len.hi));
+	f->count.syn = facts_sat_add(was.syn, facts_sat_mul(f->count.syn - was.syn, len.hi));
+	f->count.least = facts_sat_add(was.least, facts_sat_mul(f->count.least - was.least, len.lo));
 }
 
 static void comp_clauses(Facts *f, Comp *c, uint32_t k)
@@ -189,12 +192,12 @@ static void comp_clauses(Facts *f, Comp *c, uint32_t k)
 		return;
 	if (k == c->n->comp.n) {
 		if (c->n->comp.key)
-			c->key = join(f, c->key, ex_value(f, c->n->comp.key));
-		c->elem = join(f, c->elem, ex(f, c->n->comp.value));
+			c->key = facts_join(f, c->key, facts_ex_value(f, c->n->comp.key));
+		c->elem = facts_join(f, c->elem, facts_ex(f, c->n->comp.value));
 	} else if (c->n->comp.clause[k].target) {
 		comp_for(f, c, k);
 	} else {
-		cond(f, c->n->comp.clause[k].value);
+		facts_cond(f, c->n->comp.clause[k].value);
 		c->len.lo = 0;
 		uint64_t least = f->count.least;
 
@@ -203,7 +206,7 @@ static void comp_clauses(Facts *f, Comp *c, uint32_t k)
 	}
 }
 
-const Fact *comprehension(Facts *f, Node *n)
+const Fact *facts_comprehension(Facts *f, Node *n)
 {
 	Comp c = { .n = n, .key = mk(f, T_NEVER), .elem = mk(f, T_NEVER), .len = { 1, 1 } };
 	Env *env = f->env;
@@ -255,11 +258,13 @@ static void check_spec(Facts *f, Node *n, const Fact *x, Str spec)
 
 		if (n->field.conv || spec_fits(w, type, numeric))
 			continue;
-		Diag *d = say(f, "E-TYPE", n->field.value, "the format `%.*s` is for numbers; this is %.*s", STR_ARG(spec),
-			      STR_ARG(a_text(f, w)));
+		Diag *d = facts_say(f, "E-TYPE", n->field.value,
+				    "the format `%.*s` is for numbers; this is %.*s", STR_ARG(spec),
+				    STR_ARG(facts_a_text(f, w)));
 
 		if (w->kind == T_DURATION)
-			fix(f, d, n->field.value, str_printf(f->a, "%.*s.ms", STR_ARG(source(f, n->field.value))));
+			facts_fix(f, d, n->field.value,
+				  str_printf(f->a, "%.*s.ms", STR_ARG(facts_source(f, n->field.value))));
 		return;
 	}
 }
@@ -268,10 +273,10 @@ static const Fact *fstring_part(Facts *f, Node *n)
 {
 	if (n->kind == N_STR)
 		return mk_str(f, T_STR, n->s);
-	const Fact *x = ex(f, n->field.value);
+	const Fact *x = facts_ex(f, n->field.value);
 
 	if (n->field.spec) {
-		const Fact *s = ex(f, n->field.spec);
+		const Fact *s = facts_ex(f, n->field.spec);
 		Str spec;
 
 		if (fact_one_str(s, &spec))
@@ -285,14 +290,14 @@ static const Fact *fstring_part(Facts *f, Node *n)
 	return v ? mk_vals(f, T_STR, v) : x->kind == T_STR ? x : mk(f, T_STR);
 }
 
-const Fact *fstring(Facts *f, Node *n)
+const Fact *facts_fstring(Facts *f, Node *n)
 {
 	const Fact *out = mk_str(f, T_STR, STR(""));
 
 	for (uint32_t i = 0; i < n->list.n; i++) {
 		const Fact *x = fstring_part(f, n->list.p[i]);
 		const Vals *v = vals_concat(f, out->vals, x->vals);
-		Len l = { sat_add(out->len.lo, x->len.lo), sat_add(out->len.hi, x->len.hi) };
+		Len l = { facts_sat_add(out->len.lo, x->len.lo), facts_sat_add(out->len.hi, x->len.hi) };
 
 		if (v) {
 			out = mk_vals(f, T_STR, v);
@@ -316,10 +321,11 @@ static const Fact *slice_of(Facts *f, const Fact *x, Node *n)
 	Node *const part[] = { s->slice.lo, s->slice.hi, s->slice.step };
 
 	for (int i = 0; i < 3; i++) {
-		const Fact *p = part[i] ? ex(f, part[i]) : NULL;
+		const Fact *p = part[i] ? facts_ex(f, part[i]) : NULL;
 
 		if (p && !fact_quiet(p) && p->kind != T_INT && p->kind != T_BOOL && p->kind != T_NONE)
-			say(f, "E-TYPE", part[i], "a slice's bounds are ints, not %.*s", STR_ARG(a_text(f, p)));
+			facts_say(f, "E-TYPE", part[i], "a slice's bounds are ints, not %.*s",
+				  STR_ARG(facts_a_text(f, p)));
 		if (p && i == 0 && (!vals_one(p, &lo) || lo < 0))
 			lo = 0;
 		if (p && i == 1) {
@@ -341,7 +347,7 @@ static const Fact *slice_of(Facts *f, const Fact *x, Node *n)
 	}
 	if (x->kind == T_TUPLE) {
 		Len any;
-		const Fact *y = mk_tuple_of(f, iterate(f, x, n, &any));
+		const Fact *y = mk_tuple_of(f, facts_iterate(f, x, n, &any));
 
 		return y;
 	}
@@ -351,7 +357,7 @@ static const Fact *slice_of(Facts *f, const Fact *x, Node *n)
 static const Fact *dict_item(Facts *f, const Fact *x, Node *n)
 {
 	Node *key = n->index.index;
-	const Fact *k = ex(f, key);
+	const Fact *k = facts_ex(f, key);
 
 	if (key->kind == N_STR && x->cell->record) {
 		const Fact *v = cell_field(x->cell, key->s);
@@ -363,16 +369,16 @@ static const Fact *dict_item(Facts *f, const Fact *x, Node *n)
 		Near near = { .want = key->s, .d = 255 };
 
 		for (uint32_t i = 0; i < x->cell->field.n; i++)
-			near_try(&near, x->cell->field.p[i].name);
-		Diag *d = say(f, "E-FIELD", key, "the record has no \"%.*s\"", STR_ARG(key->s));
+			facts_near_try(&near, x->cell->field.p[i].name);
+		Diag *d = facts_say(f, "E-FIELD", key, "the record has no \"%.*s\"", STR_ARG(key->s));
 
 		if (near.d <= 2)
-			fix(f, d, key, str_printf(f->a, "\"%.*s\"", STR_ARG(near.best)));
-		return bad(f);
+			facts_fix(f, d, key, str_printf(f->a, "\"%.*s\"", STR_ARG(near.best)));
+		return facts_bad(f);
 	}
-	k = need(f, k, key);
+	k = facts_need(f, k, key);
 	cell_use_as_dict(f, x, n);
-	comparable(f, x->cell->key, k, key, key);
+	facts_comparable(f, x->cell->key, k, key, key);
 	return x->cell->elem->kind == T_NEVER ? mk(f, T_ANY) : mk_aged(f, x->cell->elem);
 }
 
@@ -382,23 +388,26 @@ static const Fact *seq_item(Facts *f, const Fact *x, Node *n)
 
 	if (in->kind == N_SLICE)
 		return slice_of(f, x, n);
-	const Fact *i = ex_value(f, in);
+	const Fact *i = facts_ex_value(f, in);
 	int64_t k;
 	Len l = fact_len(x);
 
 	if (!fact_quiet(i) && i->kind != T_INT && i->kind != T_BOOL) {
-		say(f, "E-TYPE", in, "the index of %.*s is an int, not %.*s", STR_ARG(a_text(f, x)), STR_ARG(a_text(f, i)));
-		return bad(f);
+		facts_say(f, "E-TYPE", in, "the index of %.*s is an int, not %.*s",
+			  STR_ARG(facts_a_text(f, x)), STR_ARG(facts_a_text(f, i)));
+		return facts_bad(f);
 	}
 	if (vals_one(i, &k)) {
 		uint32_t count = 0;
-		const Fact *const *item = items_known(f, x, &count);
+		const Fact *const *item = facts_items_known(f, x, &count);
 
 		if (k < 0 && l.lo == l.hi)
 			k += (int64_t)l.hi;
-		if (l.hi != LEN_INF && (k < 0 ? l.lo == l.hi : (uint64_t)k >= l.hi) && l.hi && x->kind != T_LIST) {
-			say(f, "E-INDEX", in, "there is no such item: it has %llu", (unsigned long long)l.hi);
-			return bad(f);
+		if (l.hi != LEN_INF && (k < 0 ? l.lo == l.hi : (uint64_t)k >= l.hi) && l.hi &&
+		    x->kind != T_LIST) {
+			facts_say(f, "E-INDEX", in, "there is no such item: it has %llu",
+				  (unsigned long long)l.hi);
+			return facts_bad(f);
 		}
 		if (item && k >= 0 && k < (int64_t)count)
 			return mk_aged(f, item[k]);
@@ -407,7 +416,7 @@ static const Fact *seq_item(Facts *f, const Fact *x, Node *n)
 		return mk_len(f, T_STR, (Len){ 1, 1 });
 	if (x->kind == T_BYTES)
 		return mk_range(f, T_INT, 0, 255);
-	const Fact *e = iterate(f, x, n, &l);
+	const Fact *e = facts_iterate(f, x, n, &l);
 
 	return e;
 }
@@ -428,12 +437,12 @@ static const Fact *index_one(Facts *f, const Fact *x, Node *n)
 	case T_ANY:
 	case T_ERROR:
 		if (n->index.index->kind != N_SLICE)
-			ex(f, n->index.index);
+			facts_ex(f, n->index.index);
 		return x;
 	default:
 		break;
 	}
-	Diag *d = say(f, "E-TYPE", n, "%.*s has no items", STR_ARG(a_text(f, x)));
+	Diag *d = facts_say(f, "E-TYPE", n, "%.*s has no items", STR_ARG(facts_a_text(f, x)));
 
 	if (x->kind == T_ANSWERS)
 		d->hint = STR("`ans, unans = res`, or res.ans and res.unans");
@@ -441,15 +450,15 @@ static const Fact *index_one(Facts *f, const Fact *x, Node *n)
 		d->hint = STR("fields are read by name: `.loss`");
 	else if (x->kind == T_SET)
 		d->hint = STR("a set has no order: use sorted(..) or a list");
-	return bad(f);
+	return facts_bad(f);
 }
 
 static const Fact *ex_index(Facts *f, Node *n)
 {
-	const Fact *x = ex_value(f, n->index.obj), *out = mk(f, T_NEVER);
+	const Fact *x = facts_ex_value(f, n->index.obj), *out = mk(f, T_NEVER);
 
 	for (uint32_t i = 0; i < fact_ways(x); i++)
-		out = join(f, out, index_one(f, fact_way(f, x, i), n));
+		out = facts_join(f, out, index_one(f, fact_way(f, x, i), n));
 	return out;
 }
 
@@ -463,9 +472,13 @@ static const Fact *result_attr(Facts *f, const Fact *x, Node *n)
 		if (r->result.field[i].name == n->attr.sym) {
 			const Fact *v = x->n ? x->item[i] : NULL;
 
-			return mk_from(f, v ? v : sig_fact(f, node_type(f, r->result.field[i].type), NULL, n, i), n);
+			return mk_from(f,
+				       v ? v
+					 : facts_sig_fact(f, facts_node_type(f, r->result.field[i].type),
+							  NULL, n, i),
+				       n);
 		}
-	return no_attr(f, n, x, false);
+	return facts_no_attr(f, n, x, false);
 }
 
 static const Fact *attr_one(Facts *f, const Fact *x, Node *n)
@@ -479,23 +492,26 @@ static const Fact *attr_one(Facts *f, const Fact *x, Node *n)
 	int at = builtin_attr(fact_owners[x->kind], n->attr.sym->text);
 
 	if (at < 0 || fact_owners[x->kind] == OWNER_NONE)
-		return no_attr(f, n, x, false);
+		return facts_no_attr(f, n, x, false);
 	if (x->kind == T_DURATION && x->number) {
-		Diag *d = say(f, "E-TYPE", n, "this may still be the plain number that it started as, which has no .%.*s",
-			      STR_ARG(n->attr.sym->text));
+		Diag *d =
+			facts_say(f, "E-TYPE", n,
+				  "this may still be the plain number that it started as, which has no .%.*s",
+				  STR_ARG(n->attr.sym->text));
 
 		d->hint = STR("start with a duration: 0s");
-		return bad(f);
+		return facts_bad(f);
 	}
-	return mk_from(f, sig_fact(f, sig_attr(&f->sigs, (BuiltinAttr)at), &(CallArgs){ .self = x }, n, 0), n);
+	return mk_from(
+		f, facts_sig_fact(f, sig_attr(&f->sigs, (BuiltinAttr)at), &(CallArgs){ .self = x }, n, 0), n);
 }
 
 static const Fact *ex_attr(Facts *f, Node *n)
 {
-	const Fact *x = ex_value(f, n->attr.obj), *out = mk(f, T_NEVER);
+	const Fact *x = facts_ex_value(f, n->attr.obj), *out = mk(f, T_NEVER);
 
 	for (uint32_t i = 0; i < fact_ways(x); i++)
-		out = join(f, out, attr_one(f, fact_way(f, x, i), n));
+		out = facts_join(f, out, attr_one(f, fact_way(f, x, i), n));
 	return out;
 }
 
@@ -506,11 +522,11 @@ static const Fact *ex_boolop(Facts *f, Node *n)
 	Count count = f->count;
 
 	f->quiet++;
-	const Fact *left = ex(f, n->binary.left);
+	const Fact *left = facts_ex(f, n->binary.left);
 
 	f->quiet--;
 	f->count = count;
-	Env *no = cond(f, n->binary.left);
+	Env *no = facts_cond(f, n->binary.left);
 
 	count = f->count;
 	if (n->op == OP_BOOL_OR) {
@@ -520,30 +536,30 @@ static const Fact *ex_boolop(Facts *f, Node *n)
 		no = yes;
 		left = mk_some(f, left);
 	}
-	const Fact *right = f->env->dead ? mk(f, T_NEVER) : ex(f, n->binary.right);
+	const Fact *right = f->env->dead ? mk(f, T_NEVER) : facts_ex(f, n->binary.right);
 
 	f->count.least = count.least;
 	if (no->dead && n->op == OP_BOOL_AND)
 		left = mk(f, T_NEVER);
 	f->env = env_join(f, f->env, no);
-	return join(f, left, right);
+	return facts_join(f, left, right);
 }
 
 static const Fact *ex_cond(Facts *f, Node *n)
 {
-	Env *no = cond(f, n->cond.test);
+	Env *no = facts_cond(f, n->cond.test);
 	Count before = f->count;
-	const Fact *a = f->env->dead ? mk(f, T_NEVER) : ex(f, n->cond.then);
+	const Fact *a = f->env->dead ? mk(f, T_NEVER) : facts_ex(f, n->cond.then);
 	Env *yes = f->env;
 	Count after = f->count;
 
 	f->env = no;
 	f->count = before;
-	const Fact *b = no->dead ? mk(f, T_NEVER) : ex(f, n->cond.orelse);
+	const Fact *b = no->dead ? mk(f, T_NEVER) : facts_ex(f, n->cond.orelse);
 
-	f->count = count_max(f->count, after);
+	f->count = facts_count_max(f->count, after);
 	f->env = env_join(f, f->env, yes);
-	return join(f, a, b);
+	return facts_join(f, a, b);
 }
 
 static const Fact *ex_lambda(Facts *f, Node *n)
@@ -566,12 +582,12 @@ static const Fact *ex_lambda(Facts *f, Node *n)
 
 static const Fact *ex_binary(Facts *f, Node *n)
 {
-	const Fact *a = ex(f, n->binary.left), *b = ex(f, n->binary.right);
+	const Fact *a = facts_ex(f, n->binary.left), *b = facts_ex(f, n->binary.right);
 
-	return binary(f, n->op, a, b, n->binary.left, n->binary.right, n);
+	return facts_binary(f, n->op, a, b, n->binary.left, n->binary.right, n);
 }
 
-const Fact *ex_fresh(Facts *f, Node *n)
+const Fact *facts_ex_fresh(Facts *f, Node *n)
 {
 	switch ((NodeKind)n->kind) {
 	case N_INT:
@@ -589,31 +605,31 @@ const Fact *ex_fresh(Facts *f, Node *n)
 	case N_BYTES:
 		return mk_str(f, T_BYTES, n->s);
 	case N_FSTRING:
-		return fstring(f, n);
+		return facts_fstring(f, n);
 	case N_NAME:
 		return ex_name(f, n);
 	case N_LIST:
 	case N_TUPLE:
 	case N_SET:
 	case N_DICT:
-		return display(f, n);
+		return facts_display(f, n);
 	case N_LISTCOMP:
 	case N_SETCOMP:
 	case N_DICTCOMP:
 	case N_GENEXP:
-		return comprehension(f, n);
+		return facts_comprehension(f, n);
 	case N_UNARY:
-		return unary(f, n);
+		return facts_unary(f, n);
 	case N_BINARY:
 		return ex_binary(f, n);
 	case N_BOOLOP:
 		return ex_boolop(f, n);
 	case N_COMPARE:
-		return compare(f, n);
+		return facts_compare(f, n);
 	case N_COND:
 		return ex_cond(f, n);
 	case N_CALL:
-		return call(f, n);
+		return facts_call(f, n);
 	case N_ATTR:
 		return ex_attr(f, n);
 	case N_INDEX:
@@ -621,18 +637,19 @@ const Fact *ex_fresh(Facts *f, Node *n)
 	case N_LAMBDA:
 		return ex_lambda(f, n);
 	default:
-		return bad(f);
+		return facts_bad(f);
 	}
 }
 
-const Fact *ex(Facts *f, Node *n)
+const Fact *facts_ex(Facts *f, Node *n)
 {
-	step(f, 1);
-	if (f->env->refine && (n->kind == N_NAME || n->kind == N_ATTR || n->kind == N_INDEX || n->kind == N_CALL)) {
+	facts_step(f, 1);
+	if (f->env->refine &&
+	    (n->kind == N_NAME || n->kind == N_ATTR || n->kind == N_INDEX || n->kind == N_CALL)) {
 		const Fact *x = env_refined(f, n);
 
 		if (x)
 			return x;
 	}
-	return ex_fresh(f, n);
+	return facts_ex_fresh(f, n);
 }

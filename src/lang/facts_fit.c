@@ -5,7 +5,7 @@
  */
 #include "lang/facts_inside.h"
 
-bool name_ok(Str s)
+bool facts_name_ok(Str s)
 {
 	size_t label = 0;
 	bool letter = false;
@@ -34,20 +34,20 @@ bool name_ok(Str s)
 
 static const Fact *unknown_text(Facts *f, const Fact *x, Node *n, const char *conv, const char *what)
 {
-	Diag *d = say(f, "E-TYPE", n, "%s: a str whose value is not known here", what);
+	Diag *d = facts_say(f, "E-TYPE", n, "%s: a str whose value is not known here", what);
 
 	(void)x;
-	fix(f, d, n, str_printf(f->a, "%s(%.*s)", conv, STR_ARG(source(f, n))));
-	return bad(f);
+	facts_fix(f, d, n, str_printf(f->a, "%s(%.*s)", conv, STR_ARG(facts_source(f, n))));
+	return facts_bad(f);
 }
 
 static const Fact *bad_text(Facts *f, Node *n, Str s, const char *is_no, const char *what)
 {
-	say(f, "E-TYPE", n, "%s: \"%.*s\" is %s", what, STR_ARG(s), is_no);
-	return bad(f);
+	facts_say(f, "E-TYPE", n, "%s: \"%.*s\" is %s", what, STR_ARG(s), is_no);
+	return facts_bad(f);
 }
 
-const Fact *to_ip(Facts *f, const Fact *x, Node *n, bool names, const char *what)
+const Fact *facts_to_ip(Facts *f, const Fact *x, Node *n, bool names, const char *what)
 {
 	if (x->kind == T_IP || fact_quiet(x))
 		return x;
@@ -63,16 +63,17 @@ const Fact *to_ip(Facts *f, const Fact *x, Node *n, bool names, const char *what
 
 		if (ip_parse(s, &t[i].lo))
 			t[i].hi = t[i].lo;
-		else if (names && name_ok(s))
+		else if (names && facts_name_ok(s))
 			t[i].name = s;
 		else
-			return bad_text(f, n, s, names ? "neither an address nor a name" : "no address", what);
+			return bad_text(f, n, s, names ? "neither an address nor a name" : "no address",
+					what);
 	}
 	*v = (Vals){ .n = x->vals->n, .ip = t };
 	return mk_vals(f, T_IP, v);
 }
 
-const Fact *to_net(Facts *f, const Fact *x, Node *n, const char *what)
+const Fact *facts_to_net(Facts *f, const Fact *x, Node *n, const char *what)
 {
 	if (x->kind == T_NET || fact_quiet(x))
 		return x;
@@ -104,7 +105,7 @@ const Fact *to_net(Facts *f, const Fact *x, Node *n, const char *what)
 	return mk_vals(f, T_NET, v);
 }
 
-const Fact *to_mac(Facts *f, const Fact *x, Node *n, const char *what)
+const Fact *facts_to_mac(Facts *f, const Fact *x, Node *n, const char *what)
 {
 	if (x->kind == T_MAC || fact_quiet(x))
 		return x;
@@ -122,7 +123,7 @@ const Fact *to_mac(Facts *f, const Fact *x, Node *n, const char *what)
 	return mk_vals(f, T_MAC, v);
 }
 
-const Fact *to_duration(Facts *f, const Fact *x, Node *n)
+const Fact *facts_to_duration(Facts *f, const Fact *x, Node *n)
 {
 	int64_t i;
 
@@ -148,7 +149,9 @@ static FactKind kind_of(Str name)
 	static const struct {
 		const char *name;
 		uint8_t kind;
-	} others[] = { { "Layer", T_PACKET }, { "none", T_NONE }, { "fn", T_FUNC }, { "LayerType", T_PROTO } };
+	} others[] = {
+		{ "Layer", T_PACKET }, { "none", T_NONE }, { "fn", T_FUNC }, { "LayerType", T_PROTO }
+	};
 
 	for (unsigned k = 0; k < T_N; k++)
 		if (k != T_RESULT && k != T_UNION && str_is(name, fact_kind_names[k]))
@@ -172,25 +175,27 @@ static const Node *result_named(Facts *f, Str name)
 	return NULL;
 }
 
-const SigType *node_type(Facts *f, const Node *n)
+const SigType *facts_node_type(Facts *f, const Node *n)
 {
 	SigType *t = arena_new(f->a, SigType);
 
 	t->name = n->type.sym ? n->type.sym->text : STR("any");
 	t->optional = n->type.optional;
 	for (uint32_t i = 0; i < n->type.args.n && i < 4; i++)
-		t->arg[t->n++] = node_type(f, n->type.args.p[i]);
+		t->arg[t->n++] = facts_node_type(f, n->type.args.p[i]);
 	if (str_is(t->name, "None"))
 		t->name = STR("none");
 	if (kind_of(t->name) == T_N && !result_named(f, t->name) && !str_is(t->name, "num")) {
-		static const char *const names[] = { "int", "float", "bool", "str", "bytes", "duration", "time", "ip", "net",
-						     "mac", "flags", "list", "dict", "set", "tuple", "Packet", "Answers", "Stats" };
+		static const char *const names[] = { "int",	 "float",   "bool", "str", "bytes",
+						     "duration", "time",    "ip",   "net", "mac",
+						     "flags",	 "list",    "dict", "set", "tuple",
+						     "Packet",	 "Answers", "Stats" };
 		Near near = { .want = t->name, .d = 255 };
-		Diag *d = say(f, "E-NAME", n, "there is no type named %.*s", STR_ARG(t->name));
+		Diag *d = facts_say(f, "E-NAME", n, "there is no type named %.*s", STR_ARG(t->name));
 
 		for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-			near_try(&near, str_c(names[i]));
-		near_fix(f, d, &near, n, n->span);
+			facts_near_try(&near, str_c(names[i]));
+		facts_near_fix(f, d, &near, n, n->span);
 		t->name = STR("any");
 	}
 	return t;
@@ -224,8 +229,8 @@ static bool becomes(Facts *f, const Fact *x, const SigType *t)
 	if (str_is(t->name, "num"))
 		return number;
 	if (str_is(t->name, "iter"))
-		return x->kind == T_LIST || x->kind == T_TUPLE || x->kind == T_SET || x->kind == T_DICT || x->kind == T_STR ||
-		       x->kind == T_BYTES || x->kind == T_NET;
+		return x->kind == T_LIST || x->kind == T_TUPLE || x->kind == T_SET || x->kind == T_DICT ||
+		       x->kind == T_STR || x->kind == T_BYTES || x->kind == T_NET;
 	if (k == T_N)
 		return x->kind == T_RESULT && str_eq(x->node->result.sym->text, t->name);
 	if (x->kind == k)
@@ -252,7 +257,7 @@ static bool becomes(Facts *f, const Fact *x, const SigType *t)
 	}
 }
 
-bool fits(Facts *f, const Fact *x, const SigType *t)
+bool facts_fits(Facts *f, const Fact *x, const SigType *t)
 {
 	return becomes(f, x, t);
 }
@@ -279,43 +284,47 @@ static void fit_items(Facts *f, const Fact *x, const SigType *t, Node *n, CallAr
 
 	if (x->kind == T_TUPLE && !x->open && t->n && !t->open && str_is(t->name, "tuple")) {
 		if (x->n != t->n) {
-			say(f, "E-TYPE", n, "%s: a tuple of %u is needed; this has %u", what, t->n, x->n);
+			facts_say(f, "E-TYPE", n, "%s: a tuple of %u is needed; this has %u", what, t->n,
+				  x->n);
 			return;
 		}
 		for (uint32_t i = 0; i < x->n; i++)
-			fit(f, x->item[i], t->arg[i], n, c, what);
+			facts_fit(f, x->item[i], t->arg[i], n, c, what);
 		return;
 	}
 	if (x->kind == T_DICT && t->n == 2) {
 		cell_use_as_dict(f, x, n);
-		fit(f, x->cell->key, t->arg[0], n, c, what);
-		fit(f, x->cell->elem, t->arg[1], n, c, what);
+		facts_fit(f, x->cell->key, t->arg[0], n, c, what);
+		facts_fit(f, x->cell->elem, t->arg[1], n, c, what);
 		return;
 	}
 	if (t->n)
-		fit(f, x->cell && x->kind != T_DICT ? x->cell->elem : iterate(f, x, n, &l), t->arg[0], n, c, what);
+		facts_fit(f, x->cell && x->kind != T_DICT ? x->cell->elem : facts_iterate(f, x, n, &l),
+			  t->arg[0], n, c, what);
 }
 
-static const Fact *fit_known(Facts *f, const Fact *x, const SigType *t, Node *n, CallArgs *c, const char *what)
+static const Fact *fit_known(Facts *f, const Fact *x, const SigType *t, Node *n, CallArgs *c,
+			     const char *what)
 {
 	FactKind k = kind_of(t->name);
 
 	switch (k) {
 	case T_IP:
-		return to_ip(f, x, n, true, what);
+		return facts_to_ip(f, x, n, true, what);
 	case T_NET:
-		return to_net(f, x, n, what);
+		return facts_to_net(f, x, n, what);
 	case T_MAC:
-		return to_mac(f, x, n, what);
+		return facts_to_mac(f, x, n, what);
 	case T_DURATION:
-		return to_duration(f, x, n);
+		return facts_to_duration(f, x, n);
 	case T_FLOAT:
 		return x->kind == T_FLOAT ? x : mk(f, T_FLOAT);
 	case T_BOOL:
 		return x->kind == T_BOOL ? x : mk(f, T_BOOL);
 	case T_BYTES:
 		if (x->kind == T_STR)
-			return x->vals ? mk_vals(f, T_BYTES, x->vals) : mk_len(f, T_BYTES, (Len){ x->len.lo, sat_mul(x->len.hi, 4) });
+			return x->vals ? mk_vals(f, T_BYTES, x->vals)
+				       : mk_len(f, T_BYTES, (Len){ x->len.lo, facts_sat_mul(x->len.hi, 4) });
 		return x;
 	default:
 		if (t->n && x->kind != T_STATS)
@@ -329,7 +338,7 @@ static const Fact *fit_one(Facts *f, const Fact *x, const SigType *t, Node *n, C
 	if (is_var(t->name) && c) {
 		const Fact **v = var_of(c, t->name.p[0]);
 
-		*v = *v ? join(f, *v, x) : x;
+		*v = *v ? facts_join(f, *v, x) : x;
 		return x;
 	}
 	if (str_is(t->name, "|")) {
@@ -339,8 +348,10 @@ static const Fact *fit_one(Facts *f, const Fact *x, const SigType *t, Node *n, C
 	}
 	if (fact_quiet(x))
 		return x->kind == T_ERROR || kind_of(t->name) == T_N || t->n || kind_of(t->name) == T_FUNC ? x
-			       : kind_of(t->name) == T_ANY ? x : mk(f, kind_of(t->name))->kind == T_PACKET ? any_packet(f)
-			       : x->kind == T_NEVER ? x : mk(f, kind_of(t->name));
+		       : kind_of(t->name) == T_ANY							   ? x
+		       : mk(f, kind_of(t->name))->kind == T_PACKET ? facts_any_packet(f)
+		       : x->kind == T_NEVER			   ? x
+								   : mk(f, kind_of(t->name));
 	if (!becomes(f, x, t))
 		return NULL;
 	return fit_known(f, x, t, n, c, what);
@@ -356,9 +367,13 @@ static void sig_type_text(const SigType *t, Sb *out)
 		}
 		return;
 	}
-	sb_cstr(out, str_is(t->name, "num") ? "number" : str_is(t->name, "iter") ? "list" : str_is(t->name, "fn") ? "function"
-		: str_is(t->name, "LayerType") ? "layer's name, like TCP" : "");
-	if (!str_is(t->name, "num") && !str_is(t->name, "iter") && !str_is(t->name, "fn") && !str_is(t->name, "LayerType"))
+	sb_cstr(out, str_is(t->name, "num")	    ? "number"
+		     : str_is(t->name, "iter")	    ? "list"
+		     : str_is(t->name, "fn")	    ? "function"
+		     : str_is(t->name, "LayerType") ? "layer's name, like TCP"
+						    : "");
+	if (!str_is(t->name, "num") && !str_is(t->name, "iter") && !str_is(t->name, "fn") &&
+	    !str_is(t->name, "LayerType"))
 		sb_str(out, t->name);
 	if (t->n && !is_var(t->arg[0]->name) && !str_is(t->arg[0]->name, "any")) {
 		sb_cstr(out, "[");
@@ -376,20 +391,22 @@ static const Fact *no_fit(Facts *f, const Fact *x, const SigType *t, Node *n, co
 	Sb b = sb(f->a);
 
 	sig_type_text(t, &b);
-	Diag *d = say(f, "E-TYPE", n, "%s: %.*s is needed; this is %.*s", what, STR_ARG(sb_done(&b)), STR_ARG(a_text(f, x)));
+	Diag *d = facts_say(f, "E-TYPE", n, "%s: %.*s is needed; this is %.*s", what, STR_ARG(sb_done(&b)),
+			    STR_ARG(facts_a_text(f, x)));
 
 	if (str_is(t->name, "str") && !x->cell && x->kind != T_NONE)
-		fix(f, d, n, str_printf(f->a, "str(%.*s)", STR_ARG(source(f, n))));
-	else if (x->kind == T_DURATION && (str_is(t->name, "num") || str_is(t->name, "int") || str_is(t->name, "float")))
-		fix(f, d, n, str_printf(f->a, "%.*s.ms", STR_ARG(source(f, n))));
+		facts_fix(f, d, n, str_printf(f->a, "str(%.*s)", STR_ARG(facts_source(f, n))));
+	else if (x->kind == T_DURATION &&
+		 (str_is(t->name, "num") || str_is(t->name, "int") || str_is(t->name, "float")))
+		facts_fix(f, d, n, str_printf(f->a, "%.*s.ms", STR_ARG(facts_source(f, n))));
 	else if (x->kind == T_STR && str_is(t->name, "int"))
-		fix(f, d, n, str_printf(f->a, "int(%.*s)", STR_ARG(source(f, n))));
+		facts_fix(f, d, n, str_printf(f->a, "int(%.*s)", STR_ARG(facts_source(f, n))));
 	else if (x->kind == T_FLOAT && str_is(t->name, "int"))
-		fix(f, d, n, str_printf(f->a, "int(%.*s)", STR_ARG(source(f, n))));
-	return bad(f);
+		facts_fix(f, d, n, str_printf(f->a, "int(%.*s)", STR_ARG(facts_source(f, n))));
+	return facts_bad(f);
 }
 
-const Fact *fit(Facts *f, const Fact *x, const SigType *t, Node *n, CallArgs *c, const char *what)
+const Fact *facts_fit(Facts *f, const Fact *x, const SigType *t, Node *n, CallArgs *c, const char *what)
 {
 	bool any = str_is(t->name, "any") || (is_var(t->name) && c);
 	const Fact *out = mk(f, T_NEVER);
@@ -397,9 +414,9 @@ const Fact *fit(Facts *f, const Fact *x, const SigType *t, Node *n, CallArgs *c,
 	if (any)
 		return x->kind == T_ERROR ? x : fit_one(f, x, t, n, c, what);
 	if (x->kind == T_NONE)
-		return t->optional || str_is(t->name, "none") ? x : need(f, x, n);
+		return t->optional || str_is(t->name, "none") ? x : facts_need(f, x, n);
 	if (x->none && !t->optional)
-		return need(f, x, n);
+		return facts_need(f, x, n);
 	const Fact *some = mk_some(f, x);
 
 	if (x->kind == T_NEVER)
@@ -409,7 +426,7 @@ const Fact *fit(Facts *f, const Fact *x, const SigType *t, Node *n, CallArgs *c,
 
 		if (!y)
 			return no_fit(f, w, t, n, what);
-		out = join(f, out, y);
+		out = facts_join(f, out, y);
 	}
 	return x->none ? mk_opt(f, out) : out;
 }
@@ -418,16 +435,16 @@ const Fact *fit(Facts *f, const Fact *x, const SigType *t, Node *n, CallArgs *c,
 
 static const Fact *answers_list(Facts *f, const Fact *self, const SigType *t, const Node *n, uint32_t sub)
 {
-	const Fact *probe = self->n ? self->item[0] : any_packet(f), *elem;
+	const Fact *probe = self->n ? self->item[0] : facts_any_packet(f), *elem;
 
 	if (str_is(t->arg[0]->name, "tuple")) {
-		const Fact *r = answer_to(f, probe);
+		const Fact *r = facts_answer_to(f, probe);
 
 		if (str_is(t->arg[0]->arg[1]->name, "list"))
 			r = mk_list(f, n, sub * 8 + 3, r, (Len){ 0, LEN_INF });
-		elem = mk_pair(f, as_sent(f, probe), r);
+		elem = mk_pair(f, facts_as_sent(f, probe), r);
 	} else {
-		elem = as_sent(f, probe);
+		elem = facts_as_sent(f, probe);
 	}
 	return mk_list(f, n, sub, elem, (Len){ 0, self->len.hi });
 }
@@ -437,14 +454,14 @@ static const Fact *sig_container(Facts *f, const SigType *t, const CallArgs *c, 
 	const Fact *item[4];
 
 	for (unsigned i = 0; i < t->n; i++)
-		item[i] = sig_fact(f, t->arg[i], c, n, sub * 8 + i + 1);
+		item[i] = facts_sig_fact(f, t->arg[i], c, n, sub * 8 + i + 1);
 	if (str_is(t->name, "list"))
 		return mk_list(f, n, sub, t->n ? item[0] : mk(f, T_ANY), (Len){ 0, LEN_INF });
 	if (str_is(t->name, "set"))
 		return mk_set(f, n, sub, t->n ? item[0] : mk(f, T_ANY), (Len){ 0, LEN_INF });
 	if (str_is(t->name, "dict")) {
-		const Fact *d = mk_dict(f, n, sub, t->n ? item[0] : mk(f, T_ANY), t->n > 1 ? item[1] : mk(f, T_ANY),
-					(Len){ 0, LEN_INF });
+		const Fact *d = mk_dict(f, n, sub, t->n ? item[0] : mk(f, T_ANY),
+					t->n > 1 ? item[1] : mk(f, T_ANY), (Len){ 0, LEN_INF });
 
 		d->cell->dict_use = true;
 		return d;
@@ -465,19 +482,20 @@ static const Fact *sig_plain(Facts *f, const SigType *t, const CallArgs *c, cons
 		for (uint32_t i = 0; c && i < c->nvar; i++)
 			if (c->letter[i] == t->name.p[0])
 				return c->var[i];
-		return c && c->self && c->self->kind == T_STATS && c->self->n ? c->self->item[0] : mk(f, T_ANY);
+		return c && c->self && c->self->kind == T_STATS && c->self->n ? c->self->item[0]
+									      : mk(f, T_ANY);
 	}
 	if (c && c->self && c->self->kind == T_ANSWERS && k == T_LIST &&
 	    (str_is(t->arg[0]->name, "tuple") || str_is(t->arg[0]->name, "Packet")))
 		return answers_list(f, c->self, t, n, sub);
 	if (k == T_PACKET)
-		return any_packet(f);
+		return facts_any_packet(f);
 	if (k == T_LIST || k == T_SET || k == T_DICT || k == T_TUPLE)
 		return sig_container(f, t, c, n, sub);
 	if (str_is(t->name, "num"))
 		return mk(f, T_FLOAT);
 	if (k == T_STATS)
-		return mk_stats(f, t->n ? sig_fact(f, t->arg[0], c, n, sub) : mk(f, T_ANY));
+		return mk_stats(f, t->n ? facts_sig_fact(f, t->arg[0], c, n, sub) : mk(f, T_ANY));
 	if (k != T_N)
 		return mk(f, k);
 	const Node *r = result_named(f, t->name);
@@ -490,14 +508,14 @@ static const Fact *sig_plain(Facts *f, const SigType *t, const CallArgs *c, cons
 	return x;
 }
 
-const Fact *sig_fact(Facts *f, const SigType *t, const CallArgs *c, const Node *n, uint32_t sub)
+const Fact *facts_sig_fact(Facts *f, const SigType *t, const CallArgs *c, const Node *n, uint32_t sub)
 {
 	const Fact *x;
 
 	if (str_is(t->name, "|")) {
 		x = mk(f, T_NEVER);
 		for (unsigned i = 0; i < t->n; i++)
-			x = join(f, x, sig_fact(f, t->arg[i], c, n, sub * 8 + i + 1));
+			x = facts_join(f, x, facts_sig_fact(f, t->arg[i], c, n, sub * 8 + i + 1));
 	} else {
 		x = sig_plain(f, t, c, n, sub);
 	}

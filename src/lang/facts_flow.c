@@ -15,20 +15,20 @@ enum {
 	UNROLL_NESTED = 256,
 };
 
-void do_if(Facts *f, Node *n)
+void facts_do_if(Facts *f, Node *n)
 {
-	Env *other = cond(f, n->branch.test);
+	Env *other = facts_cond(f, n->branch.test);
 	Count before = f->count, after;
 
-	do_body(f, n->branch.body);
+	facts_do_body(f, n->branch.body);
 	Env *then = f->env;
 
 	after = f->count;
 	f->env = other;
 	f->count = before;
-	do_body(f, n->branch.orelse);
+	facts_do_body(f, n->branch.orelse);
 	if (!then->dead) {
-		f->count = f->env->dead ? after : count_max(f->count, after);
+		f->count = f->env->dead ? after : facts_count_max(f->count, after);
 		f->env = env_join(f, f->env, then);
 	}
 }
@@ -48,11 +48,11 @@ static void walk_round(Facts *f, Round *r, const Env *head)
 	r->loop.since = ++f->gen;
 	r->loop.brk = r->loop.cont = (Door){ 0 };
 	if (r->n->kind == N_WHILE)
-		r->out = cond(f, r->n->branch.test);
+		r->out = facts_cond(f, r->n->branch.test);
 	else
-		assign(f, r->n->loop.target, r->item, r->n->loop.iter);
-	do_body(f, r->n->kind == N_WHILE ? r->n->branch.body : r->n->loop.body);
-	enter(f, &r->loop.cont);
+		facts_assign(f, r->n->loop.target, r->item, r->n->loop.iter);
+	facts_do_body(f, r->n->kind == N_WHILE ? r->n->branch.body : r->n->loop.body);
+	facts_enter(f, &r->loop.cont);
 }
 
 /* Walks the body until the head is stable; f->env and f->count are those of its end. */
@@ -85,14 +85,15 @@ static Env *walk_rounds(Facts *f, Round *r)
 
 static Count count_minus(Count a, Count b)
 {
-	return (Count){ a.packets == LEN_INF ? LEN_INF : a.packets - b.packets, a.syn == LEN_INF ? LEN_INF : a.syn - b.syn,
-			a.least - b.least };
+	return (Count){ a.packets == LEN_INF ? LEN_INF : a.packets - b.packets,
+			a.syn == LEN_INF ? LEN_INF : a.syn - b.syn, a.least - b.least };
 }
 
 static Count count_times(Count base, Count round, Len n)
 {
-	return (Count){ sat_add(base.packets, sat_mul(round.packets, n.hi)), sat_add(base.syn, sat_mul(round.syn, n.hi)),
-			sat_add(base.least, sat_mul(round.least, n.lo)) };
+	return (Count){ facts_sat_add(base.packets, facts_sat_mul(round.packets, n.hi)),
+			facts_sat_add(base.syn, facts_sat_mul(round.syn, n.hi)),
+			facts_sat_add(base.least, facts_sat_mul(round.least, n.lo)) };
 }
 
 /* What left from within some round had up to n - 1 whole rounds before it. */
@@ -102,8 +103,8 @@ static void door_rounds(Count *c, bool open, const Count *was, Count round, uint
 		return;
 	uint64_t more = n == LEN_INF ? LEN_INF : n ? n - 1 : 0;
 
-	c->packets = sat_add(c->packets, sat_mul(round.packets, more));
-	c->syn = sat_add(c->syn, sat_mul(round.syn, more));
+	c->packets = facts_sat_add(c->packets, facts_sat_mul(round.packets, more));
+	c->syn = facts_sat_add(c->syn, facts_sat_mul(round.syn, more));
 }
 
 static void loop_end(Facts *f, Round *r, Env *head, Count before, Len n, Nodes orelse)
@@ -114,16 +115,17 @@ static void loop_end(Facts *f, Round *r, Env *head, Count before, Len n, Nodes o
 
 	door_rounds(&r->loop.brk.count, r->loop.brk.env != NULL, &zero, round, n.hi);
 	if (r->n->kind == N_WHILE) {
-		if (round.packets || (r->loop.brk.env && r->loop.brk.count.packets > before.packets && !end->dead))
+		if (round.packets ||
+		    (r->loop.brk.env && r->loop.brk.count.packets > before.packets && !end->dead))
 			f->m->worst.emitting_while |= !f->quiet && !f->silent && round.packets;
 		f->env = r->out;
 	} else {
 		f->env = n.lo && !end->dead ? end : n.lo ? end : head;
 	}
 	f->count = count_times(before, round, n);
-	do_body(f, orelse);
+	facts_do_body(f, orelse);
 	f->frame->loop = r->loop.up;
-	enter(f, &r->loop.brk);
+	facts_enter(f, &r->loop.brk);
 }
 
 static void do_loop(Facts *f, Round *r, Len n, Nodes orelse)
@@ -175,7 +177,8 @@ static void warn_spin(Facts *f, Node *n)
 		return;
 	const Node *first = n->branch.body.p[0];
 	LineCol lc = line_col(f->in->ast->files.p[n->file].text, first->span.from);
-	Diag *d = say(f, "W-SPIN", n->branch.test, "this loop asks for the time over and over, without waiting in between");
+	Diag *d = facts_say(f, "W-SPIN", n->branch.test,
+			    "this loop asks for the time over and over, without waiting in between");
 	Sb t = sb(f->a);
 
 	if (lc.col > 1 && line_col(f->in->ast->files.p[n->file].text, n->span.from).line != lc.line) {
@@ -184,10 +187,10 @@ static void warn_spin(Facts *f, Node *n)
 	} else {
 		sb_cstr(&t, "sleep(10ms); ");
 	}
-	fix_span(f, d, first, (Span){ first->span.from, first->span.from }, sb_done(&t));
+	facts_fix_span(f, d, first, (Span){ first->span.from, first->span.from }, sb_done(&t));
 }
 
-void do_while(Facts *f, Node *n)
+void facts_do_while(Facts *f, Node *n)
 {
 	Round r = { .n = n };
 
@@ -197,7 +200,7 @@ void do_while(Facts *f, Node *n)
 
 /* ---- for ---- */
 
-const Fact *const *items_known(Facts *f, const Fact *x, uint32_t *ret_n)
+const Fact *const *facts_items_known(Facts *f, const Fact *x, uint32_t *ret_n)
 {
 	if (x->kind == T_TUPLE && !x->open) {
 		*ret_n = x->n;
@@ -223,22 +226,22 @@ static void do_unrolled(Facts *f, Node *n, const Fact *const *item, uint32_t cou
 		l.since = ++f->gen;
 		l.cont = (Door){ 0 };
 		f->env = env_copy(f, f->env);
-		assign(f, n->loop.target, mk_aged(f, item[i]), n->loop.iter);
-		do_body(f, n->loop.body);
-		enter(f, &l.cont);
+		facts_assign(f, n->loop.target, mk_aged(f, item[i]), n->loop.iter);
+		facts_do_body(f, n->loop.body);
+		facts_enter(f, &l.cont);
 	}
 	brk = l.brk;
 	f->unroll /= count;
-	do_body(f, n->loop.orelse);
+	facts_do_body(f, n->loop.orelse);
 	f->frame->loop = l.up;
-	enter(f, &brk);
+	facts_enter(f, &brk);
 }
 
-void do_for(Facts *f, Node *n)
+void facts_do_for(Facts *f, Node *n)
 {
-	const Fact *x = ex_value(f, n->loop.iter);
+	const Fact *x = facts_ex_value(f, n->loop.iter);
 	uint32_t count = 0;
-	const Fact *const *item = items_known(f, x, &count);
+	const Fact *const *item = facts_items_known(f, x, &count);
 
 	if (item && count && count <= UNROLL_ITEMS && f->unroll * count <= UNROLL_NESTED) {
 		do_unrolled(f, n, item, count);
@@ -247,7 +250,7 @@ void do_for(Facts *f, Node *n)
 	Round r = { .n = n, .loop.target = n->loop.target };
 	Len len;
 
-	r.item = iterate(f, x, n->loop.iter, &len);
+	r.item = facts_iterate(f, x, n->loop.iter, &len);
 	do_loop(f, &r, len, n->loop.orelse);
 }
 
@@ -260,15 +263,16 @@ static bool call_has_effect(const Node *n)
 	if (fn->kind == N_NAME && fn->name.ref == REF_BUILTIN) {
 		uint32_t i = fn->name.index;
 
-		return builtin_funcs[i].effect == EFFECT_EMIT || builtin_funcs[i].effect == EFFECT_WAIT || i == BI_print ||
-		       i == BI_table || i == BI_exit;
+		return builtin_funcs[i].effect == EFFECT_EMIT || builtin_funcs[i].effect == EFFECT_WAIT ||
+		       i == BI_print || i == BI_table || i == BI_exit;
 	}
 	if (fn->kind == N_NAME)
 		return fn->name.ref == REF_FUNC || fn->name.ref == REF_VAR || fn->name.ref == REF_DECL;
 	if (fn->kind != N_ATTR)
 		return true;
-	static const char *const change[] = { "append", "clear", "extend", "insert", "pop", "popitem", "remove", "reverse",
-					      "sort", "setdefault", "update", "add", "discard" };
+	static const char *const change[] = { "append",	 "clear",  "extend",  "insert", "pop",
+					      "popitem", "remove", "reverse", "sort",	"setdefault",
+					      "update",	 "add",	   "discard" };
 
 	for (size_t i = 0; i < sizeof change / sizeof *change; i++)
 		if (str_is(fn->attr.sym->text, change[i]))
@@ -285,19 +289,20 @@ static void find_effect(Node *n, void *ctx)
 		ast_each(n, find_effect, ctx);
 }
 
-void warn_dropped(Facts *f, Node *n)
+void facts_warn_dropped(Facts *f, Node *n)
 {
 	bool effect = false;
 
 	find_effect(n, &effect);
 	if (effect || n->kind == N_STR || n->kind == N_NONE || n->kind == N_BAD)
 		return;
-	Diag *d = say(f, "W-DROPPED", n, "the value of this expression is not used");
-	bool text = n->kind == N_CALL && n->call.fn->kind == N_ATTR &&
-		    (str_is(n->call.fn->attr.sym->text, "show") || str_is(n->call.fn->attr.sym->text, "summary"));
+	Diag *d = facts_say(f, "W-DROPPED", n, "the value of this expression is not used");
+	bool text =
+		n->kind == N_CALL && n->call.fn->kind == N_ATTR &&
+		(str_is(n->call.fn->attr.sym->text, "show") || str_is(n->call.fn->attr.sym->text, "summary"));
 
 	if (text)
-		fix(f, d, n, str_printf(f->a, "print(%.*s)", STR_ARG(source(f, n))));
+		facts_fix(f, d, n, str_printf(f->a, "print(%.*s)", STR_ARG(facts_source(f, n))));
 	else if (n->kind == N_COMPARE && n->compare.n == 1 && n->compare.link[0].op == CMP_EQ)
 		d->hint = STR("`==` compares; `=` assigns");
 }
@@ -306,8 +311,8 @@ void warn_dropped(Facts *f, Node *n)
 
 static bool ends(const Node *n)
 {
-	return n->kind == N_RETURN || n->kind == N_BREAK || n->kind == N_CONTINUE || n->kind == N_WHILE || n->kind == N_IF ||
-	       (n->kind == N_EXPR && n->expr.value->kind == N_CALL);
+	return n->kind == N_RETURN || n->kind == N_BREAK || n->kind == N_CONTINUE || n->kind == N_WHILE ||
+	       n->kind == N_IF || (n->kind == N_EXPR && n->expr.value->kind == N_CALL);
 }
 
 static void unreached_body(Facts *f, Nodes body)
@@ -317,7 +322,7 @@ static void unreached_body(Facts *f, Nodes body)
 
 		if (!f->reached[n->id]) {
 			if (i && f->reached[body.p[i - 1]->id] && ends(body.p[i - 1]) && n->kind != N_DEF)
-				say(f, "W-UNREACHABLE", n, "nothing gets here");
+				facts_say(f, "W-UNREACHABLE", n, "nothing gets here");
 			return;
 		}
 		if (n->kind == N_IF || n->kind == N_WHILE) {
@@ -330,7 +335,7 @@ static void unreached_body(Facts *f, Nodes body)
 	}
 }
 
-void unreached(Facts *f)
+void facts_unreached(Facts *f)
 {
 	unreached_body(f, f->in->ast->files.p[0].module->module.body);
 	for (uint32_t i = 0; i < f->in->scopes->defs.n; i++) {

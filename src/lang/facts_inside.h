@@ -14,7 +14,7 @@ typedef struct Facts Facts;
 /* What a test found out about a path that is no plain variable: h.addr, r.quoted. */
 typedef struct Refine {
 	const struct Refine *next;
-	const Var *var;   /* where the path starts */
+	const Var *var; /* where the path starts */
 	const Node *path;
 	const Fact *fact;
 } Refine;
@@ -24,8 +24,8 @@ typedef struct Env {
 	const Fact **g; /* module variables */
 	const Fact **l; /* the frame's */
 	uint32_t nl;
-	bool own_g;     /* the module's own: may be assigned */
-	bool dead;      /* nothing gets here */
+	bool own_g; /* the module's own: may be assigned */
+	bool dead;  /* nothing gets here */
 	const Refine *refine;
 } Env;
 
@@ -44,18 +44,18 @@ typedef struct Loop {
 	struct Loop *up;
 	Door brk, cont;
 	const Node *target; /* of a for */
-	uint64_t since;  /* f->gen when this round began */
-	uint64_t rounds; /* at most */
+	uint64_t since;	    /* f->gen when this round began */
+	uint64_t rounds;    /* at most */
 } Loop;
 
 typedef struct Frame {
 	struct Frame *up;
 	const Node *func; /* DEF, LAMBDA or MODULE */
 	const Node *call; /* in the caller; NULL: module */
-	uint64_t path;    /* of calls, as a hash */
+	uint64_t path;	  /* of calls, as a hash */
 	Loop *loop;
 	Door ret;
-	const Fact *value; /* what was returned so far */
+	const Fact *value;	     /* what was returned so far */
 	const Fact *const *captured; /* of a lambda, by slot behind its parameters */
 	bool lib;
 } Frame;
@@ -67,46 +67,47 @@ struct Facts {
 	Env *env;
 	Frame *frame;
 	Count count;
-	Count exit;        /* where exit() may have ended it */
+	Count exit; /* where exit() may have ended it */
 	bool exits;
-	uint32_t quiet;    /* > 0: not the last walk of this part: report nothing */
-	uint32_t silent;   /* > 0: nothing of this is run: no emissions */
-	bool grew;         /* a cell changed in this walk */
-	uint32_t walk;     /* number of the walk over the whole program */
+	uint32_t quiet;	 /* > 0: not the last walk of this part: report nothing */
+	uint32_t silent; /* > 0: nothing of this is run: no emissions */
+	bool grew;	 /* a cell changed in this walk */
+	uint32_t walk;	 /* number of the walk over the whole program */
 	uint64_t gen;
 	uint32_t steps, instances;
-	uint32_t unroll;   /* product of the unrolled loops around */
+	uint32_t unroll; /* product of the unrolled loops around */
 	jmp_buf *complex;
-	Map cells;         /* (node, path, sub) -> Cell */
-	Map seen;          /* (def, types of arguments): instances */
-	Map memo;          /* lib calls */
-	uint8_t *reached;  /* by node id: a statement that some walk got to */
-	uint8_t *called;   /* by node id: a def that was called */
+	Map cells;	  /* (node, path, sub) -> Cell */
+	Map seen;	  /* (def, types of arguments): instances */
+	Map memo;	  /* lib calls */
+	uint8_t *reached; /* by node id: a statement that some walk got to */
+	uint8_t *called;  /* by node id: a def that was called */
 	const Fact *top[T_N];
 	const Fact *opt[T_N];
 	Sigs sigs;
 	Diag spare;
-	DiagList dump;     /* where a walk that reports nothing puts its words */
-	Node *stmt;        /* the statement that is being walked */
-	Span reach_span;   /* start of the text, for new declarations */
+	DiagList dump;	 /* where a walk that reports nothing puts its words */
+	Node *stmt;	 /* the statement that is being walked */
+	Span reach_span; /* start of the text, for new declarations */
 };
 
 /* ---- facts.c ---- */
-void step(Facts *f, uint32_t n);
+void facts_step(Facts *f, uint32_t n);
 /* An error or a warning at a node: at the user's call if the node is lib's. */
-Diag *say(Facts *f, const char *code, const Node *n, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-Diag *say_at(Facts *f, const char *code, const Node *file, Span span, const char *fmt, ...)
+Diag *facts_say(Facts *f, const char *code, const Node *n, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+Diag *facts_say_at(Facts *f, const char *code, const Node *file, Span span, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
-Str source(Facts *f, const Node *n);
+Str facts_source(Facts *f, const Node *n);
 /* Sets a fix that replaces the node's text, only where it is the user's text. */
-void fix(Facts *f, Diag *d, const Node *n, Str text) ;
-void fix_span(Facts *f, Diag *d, const Node *n, Span span, Str text);
+void facts_fix(Facts *f, Diag *d, const Node *n, Str text);
+void facts_fix_span(Facts *f, Diag *d, const Node *n, Span span, Str text);
 /* A new declaration at the program's head. */
-void fix_declare(Facts *f, Diag *d, Str line);
-bool in_lib(Facts *f, const Node *n);
+void facts_fix_declare(Facts *f, Diag *d, Str line);
+bool facts_in_lib(Facts *f, const Node *n);
 /* The innermost call in the user's text. */
-const Node *users_node(Facts *f, const Node *n);
-const Fact *bad(Facts *f); /* the error fact */
+const Node *facts_users_node(Facts *f, const Node *n);
+const Fact *facts_bad(Facts *f); /* the error fact */
 
 /* ---- facts_make.c ---- */
 const Fact *mk(Facts *f, FactKind k);
@@ -129,14 +130,14 @@ const Fact *mk_from(Facts *f, const Fact *x, const Node *origin);
 /* x as it comes out of a container: an object in it may be older than this round. */
 const Fact *mk_aged(Facts *f, const Fact *x);
 const Fact *mk_stats(Facts *f, const Fact *item);
-Str text_of(Facts *f, const Fact *x); /* the type, for messages */
-Str a_text(Facts *f, const Fact *x);
+Str facts_text_of(Facts *f, const Fact *x); /* the type, for messages */
+Str facts_a_text(Facts *f, const Fact *x);
 
 /* ---- facts_join.c ---- */
 bool fact_eq(const Fact *a, const Fact *b);
 /* The least fact that holds where a or b holds; a itself if b adds nothing. */
-const Fact *join(Facts *f, const Fact *a, const Fact *b);
-const Fact *widen(Facts *f, const Fact *old, const Fact *now);
+const Fact *facts_join(Facts *f, const Fact *a, const Fact *b);
+const Fact *facts_widen(Facts *f, const Fact *old, const Fact *now);
 /* Each alternative of a union, or the fact itself: i < fact_ways(x). */
 uint32_t fact_ways(const Fact *x);
 const Fact *fact_way(Facts *f, const Fact *x, uint32_t i);
@@ -148,7 +149,7 @@ void cell_key(Facts *f, Cell *c, const Fact *x);
 void cell_made(Facts *f, Cell *c, Len l);
 /* `ref` got `n` more items at node `at`. */
 void cell_grow(Facts *f, const Fact *ref, const Node *at, uint64_t n);
-void cell_changed(Facts *f, Cell *c);  /* positions are no longer known */
+void cell_changed(Facts *f, Cell *c); /* positions are no longer known */
 void cell_shrinks(Facts *f, Cell *c);
 void cell_at_add(Facts *f, Cell *c, uint32_t i, const Fact *x);
 const Fact *cell_field(const Cell *c, Str name);
@@ -167,14 +168,14 @@ void env_set(Facts *f, const Var *v, const Fact *x);
 /* Narrowing: what `path` now is. */
 void env_refine(Facts *f, const Node *path, const Fact *x);
 const Fact *env_refined(Facts *f, const Node *path);
-const Var *path_var(Facts *f, const Node *path);
-bool path_eq(const Node *a, const Node *b);
-void leave(Facts *f, Door *d);             /* everything here leaves by that door */
-void enter(Facts *f, const Door *d);       /* what left by it comes here too */
-Count count_max(Count a, Count b);
-void count_add(Facts *f, uint64_t packets, uint64_t syn, uint64_t least);
-uint64_t sat_add(uint64_t a, uint64_t b);
-uint64_t sat_mul(uint64_t a, uint64_t b);
+const Var *facts_path_var(Facts *f, const Node *path);
+bool facts_path_eq(const Node *a, const Node *b);
+void facts_leave(Facts *f, Door *d);	   /* everything here leaves by that door */
+void facts_enter(Facts *f, const Door *d); /* what left by it comes here too */
+Count facts_count_max(Count a, Count b);
+void facts_count_add(Facts *f, uint64_t packets, uint64_t syn, uint64_t least);
+uint64_t facts_sat_add(uint64_t a, uint64_t b);
+uint64_t facts_sat_mul(uint64_t a, uint64_t b);
 
 /* ---- facts_vals.c ---- */
 const Vals *vals_join(Facts *f, FactKind k, const Vals *a, const Vals *b);
@@ -190,101 +191,102 @@ bool fact_number(const Fact *x, double *ret_d); /* one known int or float */
 const Vals *vals_texts(Facts *f, const Fact *x);
 const Vals *vals_concat(Facts *f, const Vals *a, const Vals *b);
 const Vals *vals_ip_add(Facts *f, const Vals *ip, const Vals *by, bool minus);
-int64_t sat64_add(int64_t a, int64_t b);
+int64_t facts_sat64_add(int64_t a, int64_t b);
 
 /* ---- facts_stmt.c ---- */
-void do_body(Facts *f, Nodes body);
-void do_stmt(Facts *f, Node *n);
-void assign(Facts *f, Node *target, const Fact *x, const Node *value);
+void facts_do_body(Facts *f, Nodes body);
+void facts_do_stmt(Facts *f, Node *n);
+void facts_assign(Facts *f, Node *target, const Fact *x, const Node *value);
 /* What a loop over x gives each time, and how often. */
-const Fact *iterate(Facts *f, const Fact *x, const Node *at, Len *ret_len);
-const Fact *store_add(Facts *f, const Fact *list, const Fact *items, const Node *at);
+const Fact *facts_iterate(Facts *f, const Fact *x, const Node *at, Len *ret_len);
+const Fact *facts_store_add(Facts *f, const Fact *list, const Fact *items, const Node *at);
 /* The items one by one where they are known and few; NULL otherwise. */
-const Fact *const *items_known(Facts *f, const Fact *x, uint32_t *ret_n);
+const Fact *const *facts_items_known(Facts *f, const Fact *x, uint32_t *ret_n);
 
 /* ---- facts_flow.c ---- */
-void do_if(Facts *f, Node *n);
-void do_while(Facts *f, Node *n);
-void do_for(Facts *f, Node *n);
-void warn_dropped(Facts *f, Node *n);
-void unreached(Facts *f);
+void facts_do_if(Facts *f, Node *n);
+void facts_do_while(Facts *f, Node *n);
+void facts_do_for(Facts *f, Node *n);
+void facts_warn_dropped(Facts *f, Node *n);
+void facts_unreached(Facts *f);
 
 /* ---- facts_expr.c ---- */
-const Fact *ex(Facts *f, Node *n);
-const Fact *ex_fresh(Facts *f, Node *n); /* without what tests said of the path */
-const Fact *ex_value(Facts *f, Node *n); /* must not be None: E-NONE */
-const Fact *need(Facts *f, const Fact *x, const Node *n);
+const Fact *facts_ex(Facts *f, Node *n);
+const Fact *facts_ex_fresh(Facts *f, Node *n); /* without what tests said of the path */
+const Fact *facts_ex_value(Facts *f, Node *n); /* must not be None: E-NONE */
+const Fact *facts_need(Facts *f, const Fact *x, const Node *n);
 /* Offers `if TEST:` around the current statement, where it is a simple one. */
-void fix_guard(Facts *f, Diag *d, Str test); /* the same for a fact at hand */
-const Fact *comprehension(Facts *f, Node *n);
-const Fact *display(Facts *f, Node *n);
-const Fact *fstring(Facts *f, Node *n);
+void facts_fix_guard(Facts *f, Diag *d, Str test); /* the same for a fact at hand */
+const Fact *facts_comprehension(Facts *f, Node *n);
+const Fact *facts_display(Facts *f, Node *n);
+const Fact *facts_fstring(Facts *f, Node *n);
 
 /* ---- facts_op.c ---- */
-const Fact *binary(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb, const Node *at);
-const Fact *unary(Facts *f, Node *n);
+const Fact *facts_binary(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb,
+			 const Node *at);
+const Fact *facts_unary(Facts *f, Node *n);
 
 /* ---- facts_compare.c ---- */
-const Fact *compare(Facts *f, Node *n);
+const Fact *facts_compare(Facts *f, Node *n);
 /* Evaluates n as a condition; env becomes that of true, the result that of false. */
-Env *cond(Facts *f, Node *n);
+Env *facts_cond(Facts *f, Node *n);
 /* Can a and b be equal at all?  Says so if not; checks known strings. */
-bool comparable(Facts *f, const Fact *a, const Fact *b, Node *na, Node *nb);
+bool facts_comparable(Facts *f, const Fact *a, const Fact *b, Node *na, Node *nb);
 bool fact_truth(const Fact *x, bool *ret); /* known truth */
 
 /* ---- facts_call.c ---- */
-const Fact *call(Facts *f, Node *n);
-const Fact *call_def(Facts *f, Node *def, const Fact **arg, const Node *at);
-const Fact *call_fn(Facts *f, const Fact *fn, const Fact **arg, uint32_t n, const Node *at);
+const Fact *facts_call(Facts *f, Node *n);
+const Fact *facts_call_def(Facts *f, Node *def, const Fact **arg, const Node *at);
+const Fact *facts_call_fn(Facts *f, const Fact *fn, const Fact **arg, uint32_t n, const Node *at);
 
 /* ---- facts_builtin.c ---- */
 typedef struct CallArgs {
 	const Sig *sig;
 	const char *name;
-	const Fact **arg;   /* by parameter; NULL: left out */
-	Node **node;        /* by parameter */
-	const Fact **rest;  /* *rest */
+	const Fact **arg;  /* by parameter; NULL: left out */
+	Node **node;	   /* by parameter */
+	const Fact **rest; /* *rest */
 	Node **rest_node;
 	uint32_t nrest;
-	const Arg *kw;      /* **more */
+	const Arg *kw; /* **more */
 	uint32_t nkw;
 	const Fact *self;
 	const Fact *var[8]; /* type variables: T K V and others */
 	char letter[8];
 	uint32_t nvar;
 } CallArgs;
-bool bind_args(Facts *f, Node *n, CallArgs *c);
-const Fact *builtin(Facts *f, Node *n, BuiltinFunc which);
-const Fact *method(Facts *f, Node *n, const Fact *self);
+bool facts_bind_args(Facts *f, Node *n, CallArgs *c);
+const Fact *facts_builtin(Facts *f, Node *n, BuiltinFunc which);
+const Fact *facts_method(Facts *f, Node *n, const Fact *self);
 const Fact *builtin_special(Facts *f, Node *n, BuiltinFunc which, CallArgs *c);
 const Fact *method_special(Facts *f, Node *n, BuiltinMethod which, CallArgs *c);
 
 /* ---- facts_fit.c ---- */
 /* x as a value of type t: E-TYPE, E-NONE if it isn't; what it then is. */
-const Fact *fit(Facts *f, const Fact *x, const SigType *t, Node *n, CallArgs *c, const char *what);
-bool fits(Facts *f, const Fact *x, const SigType *t);
-const Fact *sig_fact(Facts *f, const SigType *t, const CallArgs *c, const Node *n, uint32_t sub);
-const SigType *node_type(Facts *f, const Node *type);
-const Fact *to_ip(Facts *f, const Fact *x, Node *n, bool names, const char *what);
-const Fact *to_net(Facts *f, const Fact *x, Node *n, const char *what);
-const Fact *to_mac(Facts *f, const Fact *x, Node *n, const char *what);
-const Fact *to_duration(Facts *f, const Fact *x, Node *n);
-bool name_ok(Str s);
+const Fact *facts_fit(Facts *f, const Fact *x, const SigType *t, Node *n, CallArgs *c, const char *what);
+bool facts_fits(Facts *f, const Fact *x, const SigType *t);
+const Fact *facts_sig_fact(Facts *f, const SigType *t, const CallArgs *c, const Node *n, uint32_t sub);
+const SigType *facts_node_type(Facts *f, const Node *type);
+const Fact *facts_to_ip(Facts *f, const Fact *x, Node *n, bool names, const char *what);
+const Fact *facts_to_net(Facts *f, const Fact *x, Node *n, const char *what);
+const Fact *facts_to_mac(Facts *f, const Fact *x, Node *n, const char *what);
+const Fact *facts_to_duration(Facts *f, const Fact *x, Node *n);
+bool facts_name_ok(Str s);
 
 /* ---- facts_packet.c ---- */
-const Fact *layer_call(Facts *f, Node *n, WireId id);
-const Fact *option_call(Facts *f, Node *n, const struct WireOption *o);
-const Fact *stack_layers(Facts *f, const Fact *a, const Fact *b, const Node *at);
+const Fact *facts_layer_call(Facts *f, Node *n, WireId id);
+const Fact *facts_option_call(Facts *f, Node *n, const struct WireOption *o);
+const Fact *facts_stack_layers(Facts *f, const Fact *a, const Fact *b, const Node *at);
 const Fact *packet_index(Facts *f, const Fact *p, Node *n);
 const Fact *packet_attr(Facts *f, const Fact *p, Node *n);
 const Fact *packet_with(Facts *f, const Fact *p, WireId layer, Node *target, const Fact *x, Node *value);
 const Fact *mk_packet(Facts *f, const Stack *const *s, uint32_t n);
-const Fact *any_packet(Facts *f);
+const Fact *facts_any_packet(Facts *f);
 /* p with the layer only (or without it): NULL if that can't be. */
 const Fact *packet_having(Facts *f, const Fact *p, WireId id, bool has);
-const Fact *answer_to(Facts *f, const Fact *probe);
-const Fact *as_sent(Facts *f, const Fact *probe);
-const Fact *field_fact(Facts *f, WireId id, unsigned field, bool quote, const Node *n);
+const Fact *facts_answer_to(Facts *f, const Fact *probe);
+const Fact *facts_as_sent(Facts *f, const Fact *probe);
+const Fact *facts_field_fact(Facts *f, WireId id, unsigned field, bool quote, const Node *n);
 /* What was set in that field of a stack that we built, or NULL. */
 const FieldFact *stack_field(const Stack *s, WireId id, const char *name);
 /* The first of some layers in a stack, or WIRE_NONE. */
@@ -293,27 +295,27 @@ const Fact *packet_widen(Facts *f, const Fact *x);
 const Fact *packet_join(Facts *f, const Fact *a, const Fact *b);
 bool stack_eq(const Stack *a, const Stack *b);
 /* x as that field's value: checked; *ret_many is how many packets a list of values makes. */
-const Fact *field_value(Facts *f, WireId id, unsigned field, const Fact *x, Node *n, Len *ret_many);
-const Fact *layer_of(Facts *f, Node *n, WireId id, const Arg *arg, uint32_t nargs);
+const Fact *facts_field_value(Facts *f, WireId id, unsigned field, const Fact *x, Node *n, Len *ret_many);
+const Fact *facts_layer_of(Facts *f, Node *n, WireId id, const Arg *arg, uint32_t nargs);
 
 /* ---- facts_manifest.c ---- */
 /* Sends p `times` times at most (least: at least). */
-void emit(Facts *f, const Fact *p, Node *n, Len times);
-void note_filter(Facts *f, const Fact *filter, Node *n);
-void note_iface(Facts *f, const Fact *iface, Node *n);
-void note_local(Facts *f, LocalKind k, const Fact *dst, Node *n);
+void facts_emit(Facts *f, const Fact *p, Node *n, Len times);
+void facts_note_filter(Facts *f, const Fact *filter, Node *n);
+void facts_note_iface(Facts *f, const Fact *iface, Node *n);
+void facts_note_local(Facts *f, LocalKind k, const Fact *dst, Node *n);
 void manifest_finish(Facts *f);
 
 /* ---- facts_names.c ---- */
 /* Python's or Scapy's habit: what to write instead, or NULL. */
-const char *habit(Str name);
+const char *facts_habit(Str name);
 typedef struct Near {
 	Str want, best;
 	unsigned d;
 } Near;
-void near_try(Near *n, Str name);
+void facts_near_try(Near *n, Str name);
 /* Adds "did you mean" as a fix of the span. */
-void near_fix(Facts *f, Diag *d, const Near *n, const Node *file, Span span);
-const Fact *no_attr(Facts *f, Node *n, const Fact *x, bool method);
+void facts_near_fix(Facts *f, Diag *d, const Near *n, const Node *file, Span span);
+const Fact *facts_no_attr(Facts *f, Node *n, const Fact *x, bool method);
 
 #endif

@@ -66,7 +66,7 @@ static const Fact **join_items(Facts *f, const Fact *a, const Fact *b)
 	const Fact **item = arena_new_n(f->a, const Fact *, a->n);
 
 	for (uint32_t i = 0; i < a->n; i++)
-		item[i] = join(f, a->item[i], b->item[i]);
+		item[i] = facts_join(f, a->item[i], b->item[i]);
 	return item;
 }
 
@@ -76,9 +76,9 @@ static const Fact *tuple_open(Facts *f, const Fact *a, const Fact *b)
 	const Fact *e = mk(f, T_NEVER);
 
 	for (uint32_t i = 0; i < a->n; i++)
-		e = join(f, e, a->item[i]);
+		e = facts_join(f, e, a->item[i]);
 	for (uint32_t i = 0; i < b->n; i++)
-		e = join(f, e, b->item[i]);
+		e = facts_join(f, e, b->item[i]);
 	Fact *x = mk_copy(f, mk_tuple_of(f, e));
 
 	x->len = len_join(a->len, b->len);
@@ -193,7 +193,7 @@ static const Fact *join_union(Facts *f, const Fact *a, const Fact *b)
 		while (k < n && !joins(item[k], x) && !(is_number(item[k]) && is_number(x)))
 			k++;
 		if (k < n)
-			item[k] = join(f, item[k], x);
+			item[k] = facts_join(f, item[k], x);
 		else if (n < UNION_MOST)
 			item[n++] = x;
 		else
@@ -227,17 +227,17 @@ static const Fact *join_some(Facts *f, const Fact *a, const Fact *b)
 	return join_union(f, a, b);
 }
 
-const Fact *join(Facts *f, const Fact *a, const Fact *b)
+const Fact *facts_join(Facts *f, const Fact *a, const Fact *b)
 {
 	if (a == b || b->kind == T_NEVER)
 		return a;
 	if (a->kind == T_NEVER)
 		return b;
 	if (a->kind == T_ERROR || b->kind == T_ERROR)
-		return bad(f);
+		return facts_bad(f);
 	if (a->kind == T_ANY || b->kind == T_ANY)
 		return mk(f, T_ANY);
-	step(f, 1);
+	facts_step(f, 1);
 	if (fact_eq(a, b) && (!a->cell || a->gen <= b->gen))
 		return a;
 	const Fact *x = join_some(f, a, b);
@@ -263,7 +263,7 @@ static const Vals *widen_ranges(Facts *f, const Vals *old, const Vals *now)
 	return v;
 }
 
-const Fact *widen(Facts *f, const Fact *old, const Fact *now)
+const Fact *facts_widen(Facts *f, const Fact *old, const Fact *now)
 {
 	if (old == now || fact_eq(old, now))
 		return old->gen <= now->gen ? old : now;
@@ -292,7 +292,7 @@ const Fact *widen(Facts *f, const Fact *old, const Fact *now)
 		const Fact **item = arena_new_n(f->a, const Fact *, now->n);
 
 		for (uint32_t i = 0; i < now->n; i++)
-			item[i] = widen(f, old->item[i], now->item[i]);
+			item[i] = facts_widen(f, old->item[i], now->item[i]);
 		x->item = item;
 	}
 	return x;

@@ -12,12 +12,13 @@ static const Fact *field_number(Facts *f, const WireField *w, const Fact *x, Nod
 		const Fact like = { .kind = w->kind == FK_FLAGS ? T_FLAGS : T_INT, .field = w };
 
 		if (!x->vals) {
-			say(f, "E-TYPE", n, "%s: a str whose value is not known here", w->name)->hint =
-				STR("names of field values must be constants; a number may come from anywhere");
-			return bad(f);
+			facts_say(f, "E-TYPE", n, "%s: a str whose value is not known here", w->name)
+				->hint = STR(
+				"names of field values must be constants; a number may come from anywhere");
+			return facts_bad(f);
 		}
-		if (!comparable(f, &like, x, n, n))
-			return bad(f);
+		if (!facts_comparable(f, &like, x, n, n))
+			return facts_bad(f);
 		Range *r = arena_new_n(f->a, Range, x->vals->n);
 		Vals v = { .n = x->vals->n, .r = r };
 
@@ -34,9 +35,10 @@ static const Fact *field_number(Facts *f, const WireField *w, const Fact *x, Nod
 	if (x->kind != T_INT && x->kind != T_BOOL)
 		return NULL;
 	for (uint32_t i = 0; x->vals && w->kind != FK_SERIAL && i < x->vals->n; i++)
-		if (x->vals->r[i].hi < 0 || (max < INT64_MAX && (uint64_t)x->vals->r[i].lo > max && x->vals->r[i].lo >= 0)) {
-			say(f, "E-VALUE", n, "%s takes 0 to %llu", w->name, (unsigned long long)max);
-			return bad(f);
+		if (x->vals->r[i].hi < 0 ||
+		    (max < INT64_MAX && (uint64_t)x->vals->r[i].lo > max && x->vals->r[i].lo >= 0)) {
+			facts_say(f, "E-VALUE", n, "%s takes 0 to %llu", w->name, (unsigned long long)max);
+			return facts_bad(f);
 		}
 	return x->kind == T_INT ? x : mk_vals(f, T_INT, x->vals);
 }
@@ -47,7 +49,8 @@ static bool ip_family(Facts *f, const WireField *w, const Fact *x, Node *n)
 
 	for (uint32_t i = 0; x->kind == T_IP && x->vals && i < x->vals->n; i++)
 		if (!x->vals->ip[i].name.n && x->vals->ip[i].lo.v != v) {
-			Diag *d = say(f, "E-TYPE", n, "%s takes an IPv%u address; this is IPv%u", w->name, v, x->vals->ip[i].lo.v);
+			Diag *d = facts_say(f, "E-TYPE", n, "%s takes an IPv%u address; this is IPv%u",
+					    w->name, v, x->vals->ip[i].lo.v);
 
 			d->hint = STR("L3(dst) is IP or IPv6 by the address");
 			return false;
@@ -61,19 +64,20 @@ static const Fact *field_ip(Facts *f, const WireField *w, const Fact *x, Node *n
 	Net net;
 
 	if (x->kind == T_STR && fact_one_str(x, &s) && memchr(s.p, '/', s.n) && net_parse(s, &net)) {
-		x = to_net(f, x, n, w->name);
+		x = facts_to_net(f, x, n, w->name);
 	}
 	if (x->kind == T_NET) {
 		Len l;
-		const Fact *ip = iterate(f, x, n, &l);
+		const Fact *ip = facts_iterate(f, x, n, &l);
 
 		*many = l;
 		x = ip;
 	}
-	const Fact *ip = to_ip(f, x, n, str_is(str_c(w->name), "dst") || str_is(str_c(w->name), "pdst"), w->name);
+	const Fact *ip = facts_to_ip(f, x, n, str_is(str_c(w->name), "dst") || str_is(str_c(w->name), "pdst"),
+				     w->name);
 
 	if (ip && ip->kind == T_IP && !ip_family(f, w, ip, n))
-		return bad(f);
+		return facts_bad(f);
 	return ip;
 }
 
@@ -85,7 +89,7 @@ static const Fact *field_options(Facts *f, const WireProto *p, const Fact *x, No
 		return x;
 	if (x->kind != T_LIST && x->kind != T_TUPLE)
 		return NULL;
-	const Fact *e = iterate(f, x, n, &l);
+	const Fact *e = facts_iterate(f, x, n, &l);
 
 	for (uint32_t i = 0; i < fact_ways(e); i++) {
 		const Fact *o = fact_way(f, e, i);
@@ -101,15 +105,17 @@ static const Fact *field_options(Facts *f, const WireProto *p, const Fact *x, No
 			if (ok)
 				continue;
 		}
-		Diag *d = say(f, "E-TYPE", n, "options is a list of options; this has %.*s", STR_ARG(a_text(f, o)));
+		Diag *d = facts_say(f, "E-TYPE", n, "options is a list of options; this has %.*s",
+				    STR_ARG(facts_a_text(f, o)));
 
 		d->hint = STR("[MSS(1460), WScale(7), Option(kind, b\"..\")]");
-		return bad(f);
+		return facts_bad(f);
 	}
 	return x;
 }
 
-static const Fact *field_one(Facts *f, const WireProto *p, const WireField *w, const Fact *x, Node *n, Len *many)
+static const Fact *field_one(Facts *f, const WireProto *p, const WireField *w, const Fact *x, Node *n,
+			     Len *many)
 {
 	switch (w->kind) {
 	case FK_UINT:
@@ -121,15 +127,19 @@ static const Fact *field_one(Facts *f, const WireProto *p, const WireField *w, c
 	case FK_IP6:
 		return field_ip(f, w, x, n, many);
 	case FK_MAC:
-		return to_mac(f, x, n, w->name);
+		return facts_to_mac(f, x, n, w->name);
 	case FK_BYTES:
-		return x->kind == T_STR || x->kind == T_BYTES ? x : p->role == ROLE_RECORD && x->kind == T_IP ? x : NULL;
+		return x->kind == T_STR || x->kind == T_BYTES	   ? x
+		       : p->role == ROLE_RECORD && x->kind == T_IP ? x
+								   : NULL;
 	case FK_NAME:
 		return x->kind == T_STR ? x : NULL;
 	case FK_OPTIONS:
 		return field_options(f, p, x, n);
 	case FK_RECORDS:
-		return x->kind == T_PACKET || x->kind == T_LIST || x->kind == T_BYTES || x->kind == T_TUPLE ? x : NULL;
+		return x->kind == T_PACKET || x->kind == T_LIST || x->kind == T_BYTES || x->kind == T_TUPLE
+			       ? x
+			       : NULL;
 	}
 	return NULL;
 }
@@ -140,7 +150,8 @@ static bool is_scalar(const WireField *w)
 }
 
 /* Inclusive (lo, hi) of a scalar field. */
-static const Fact *field_pair(Facts *f, const WireProto *p, const WireField *w, const Fact *x, Node *n, Len *many)
+static const Fact *field_pair(Facts *f, const WireProto *p, const WireField *w, const Fact *x, Node *n,
+			      Len *many)
 {
 	Len l;
 	const Fact *lo = field_one(f, p, w, x->item[0], n, &l), *hi = field_one(f, p, w, x->item[1], n, &l);
@@ -164,32 +175,33 @@ static const Fact *field_pair(Facts *f, const WireProto *p, const WireField *w, 
 	return lo->kind == T_ERROR ? lo : mk(f, lo->kind);
 }
 
-static const Fact *field_many(Facts *f, const WireProto *p, const WireField *w, const Fact *x, Node *n, Len *many)
+static const Fact *field_many(Facts *f, const WireProto *p, const WireField *w, const Fact *x, Node *n,
+			      Len *many)
 {
 	Len inner = { 1, 1 };
 
 	if (x->kind == T_TUPLE && !x->open && x->n == 2)
 		return field_pair(f, p, w, x, n, many);
-	const Fact *e = iterate(f, x, n, many), *out = mk(f, T_NEVER);
+	const Fact *e = facts_iterate(f, x, n, many), *out = mk(f, T_NEVER);
 
 	for (uint32_t i = 0; i < fact_ways(e); i++) {
-		const Fact *y = field_one(f, p, w, need(f, fact_way(f, e, i), n), n, &inner);
+		const Fact *y = field_one(f, p, w, facts_need(f, fact_way(f, e, i), n), n, &inner);
 
 		if (!y)
 			return NULL;
-		out = join(f, out, y);
+		out = facts_join(f, out, y);
 	}
 	return out;
 }
 
-const Fact *field_value(Facts *f, WireId id, unsigned field, const Fact *x, Node *n, Len *ret_many)
+const Fact *facts_field_value(Facts *f, WireId id, unsigned field, const Fact *x, Node *n, Len *ret_many)
 {
 	const WireProto *p = wire_proto(id);
 	const WireField *w = &p->fields[field];
 	const Fact *out = mk(f, T_NEVER);
 
 	*ret_many = (Len){ 1, 1 };
-	x = need(f, x, n);
+	x = facts_need(f, x, n);
 	for (uint32_t i = 0; i < fact_ways(x); i++) {
 		const Fact *v = fact_way(f, x, i), *y;
 		bool list = is_scalar(w) && (v->kind == T_LIST || v->kind == T_TUPLE || v->kind == T_SET);
@@ -199,17 +211,26 @@ const Fact *field_value(Facts *f, WireId id, unsigned field, const Fact *x, Node
 		else
 			y = list ? field_many(f, p, w, v, n, ret_many) : field_one(f, p, w, v, n, ret_many);
 		if (!y) {
-			static const char *const what[] = { "a number", "a number", "flags", "a number or a name", "an address",
-							    "an address", "a hardware address", "bytes or str", "a str",
-							    "a list of options", "records, like DNSQR(..)" };
-			Diag *d = say(f, "E-TYPE", n, "%s.%s is %s; this is %.*s", p->name, w->name, what[w->kind],
-				      STR_ARG(a_text(f, v)));
+			static const char *const what[] = { "a number",
+							    "a number",
+							    "flags",
+							    "a number or a name",
+							    "an address",
+							    "an address",
+							    "a hardware address",
+							    "bytes or str",
+							    "a str",
+							    "a list of options",
+							    "records, like DNSQR(..)" };
+			Diag *d = facts_say(f, "E-TYPE", n, "%s.%s is %s; this is %.*s", p->name, w->name,
+					    what[w->kind], STR_ARG(facts_a_text(f, v)));
 
 			if (v->kind == T_FLOAT)
-				fix(f, d, n, str_printf(f->a, "int(%.*s)", STR_ARG(source(f, n))));
-			return bad(f);
+				facts_fix(f, d, n,
+					  str_printf(f->a, "int(%.*s)", STR_ARG(facts_source(f, n))));
+			return facts_bad(f);
 		}
-		out = join(f, out, y);
+		out = facts_join(f, out, y);
 	}
 	return out;
 }
@@ -238,11 +259,11 @@ static bool field_name(Facts *f, Node *n, const WireProto *p, const Arg *a, int 
 	if (*ret_field >= 0)
 		return true;
 	for (unsigned i = 0; i < p->nfields; i++)
-		near_try(&near, str_c(p->fields[i].name));
-	Diag *d = say_at(f, "E-FIELD", n, at, "%s has no field %.*s", p->name, STR_ARG(name));
+		facts_near_try(&near, str_c(p->fields[i].name));
+	Diag *d = facts_say_at(f, "E-FIELD", n, at, "%s has no field %.*s", p->name, STR_ARG(name));
 
 	if (near.d <= 2) {
-		near_fix(f, d, &near, n, at);
+		facts_near_fix(f, d, &near, n, at);
 		return false;
 	}
 	Sb b = sb(f->a);
@@ -262,20 +283,20 @@ static bool by_position(Facts *f, Node *n, const WireProto *p, const Arg *a, uin
 		*ret_field = 0;
 		return true;
 	}
-	Diag *d = say(f, "E-ARGS", a->value, "fields of %s are given by name", p->name);
+	Diag *d = facts_say(f, "E-ARGS", a->value, "fields of %s are given by name", p->name);
 
 	(void)n;
 	if (p->id == WIRE_IP || p->id == WIRE_IPV6)
-		fix(f, d, a->value, str_printf(f->a, "dst=%.*s", STR_ARG(source(f, a->value))));
+		facts_fix(f, d, a->value, str_printf(f->a, "dst=%.*s", STR_ARG(facts_source(f, a->value))));
 	else if (p->id == WIRE_TCP || p->id == WIRE_UDP)
-		fix(f, d, a->value, str_printf(f->a, "dport=%.*s", STR_ARG(source(f, a->value))));
+		facts_fix(f, d, a->value, str_printf(f->a, "dport=%.*s", STR_ARG(facts_source(f, a->value))));
 	else
 		d->hint = str_printf(f->a, "%s(%s=..)", p->name, p->fields[0].name);
-	ex(f, a->value);
+	facts_ex(f, a->value);
 	return false;
 }
 
-const Fact *layer_of(Facts *f, Node *n, WireId id, const Arg *arg, uint32_t nargs)
+const Fact *facts_layer_of(Facts *f, Node *n, WireId id, const Arg *arg, uint32_t nargs)
 {
 	const WireProto *p = wire_proto(id);
 	Stack *s = stack_new(f, id);
@@ -290,24 +311,25 @@ const Fact *layer_of(Facts *f, Node *n, WireId id, const Arg *arg, uint32_t narg
 
 		if (!(a->name ? field_name(f, n, p, a, &field) : by_position(f, n, p, a, i, &field))) {
 			if (a->name)
-				ex(f, a->value);
+				facts_ex(f, a->value);
 			ok = false;
 			continue;
 		}
-		const Fact *x = ex(f, a->value);
+		const Fact *x = facts_ex(f, a->value);
 
 		if (x->kind == T_NONE)
 			continue;
 		bool maybe = x->none && x->kind != T_ANY;
 
-		x = field_value(f, id, (unsigned)field, mk_some(f, x), a->value, &l);
+		x = facts_field_value(f, id, (unsigned)field, mk_some(f, x), a->value, &l);
 		ok &= x->kind != T_ERROR;
 		list |= l.lo != 1 || l.hi != 1;
-		many = (Len){ sat_mul(many.lo, l.lo), sat_mul(many.hi, l.hi) };
-		ff[s->nfields++] = (FieldFact){ .field = (uint8_t)field, .maybe = maybe, .value = x, .node = a->value };
+		many = (Len){ facts_sat_mul(many.lo, l.lo), facts_sat_mul(many.hi, l.hi) };
+		ff[s->nfields++] =
+			(FieldFact){ .field = (uint8_t)field, .maybe = maybe, .value = x, .node = a->value };
 	}
 	if (!ok)
-		return bad(f);
+		return facts_bad(f);
 	s->field = ff;
 	const Stack **one = arena_new_n(f->a, const Stack *, 1);
 
@@ -323,24 +345,26 @@ const Fact *layer_of(Facts *f, Node *n, WireId id, const Arg *arg, uint32_t narg
 	return l;
 }
 
-const Fact *layer_call(Facts *f, Node *n, WireId id)
+const Fact *facts_layer_call(Facts *f, Node *n, WireId id)
 {
-	return layer_of(f, n, id, n->call.arg, n->call.n);
+	return facts_layer_of(f, n, id, n->call.arg, n->call.n);
 }
 
-const Fact *option_call(Facts *f, Node *n, const struct WireOption *o)
+const Fact *facts_option_call(Facts *f, Node *n, const struct WireOption *o)
 {
 	for (uint32_t i = 0; i < n->call.n; i++) {
-		const Fact *x = ex_value(f, n->call.arg[i].value);
+		const Fact *x = facts_ex_value(f, n->call.arg[i].value);
 
 		if (fact_quiet(x))
 			continue;
 		if (o->args && x->kind != T_INT && x->kind != T_BOOL)
-			say(f, "E-TYPE", n->call.arg[i].value, "%s takes numbers; this is %.*s", o->name, STR_ARG(a_text(f, x)));
+			facts_say(f, "E-TYPE", n->call.arg[i].value, "%s takes numbers; this is %.*s",
+				  o->name, STR_ARG(facts_a_text(f, x)));
 	}
 	if (o->len && n->call.n != o->args) {
-		say(f, "E-ARGS", n, "%s takes %u argument%s", o->name, o->args, o->args == 1 ? "" : "s");
-		return bad(f);
+		facts_say(f, "E-ARGS", n, "%s takes %u argument%s", o->name, o->args,
+			  o->args == 1 ? "" : "s");
+		return facts_bad(f);
 	}
 	return mk(f, T_OPTION);
 }
@@ -357,7 +381,7 @@ static const Stack *stack_on(Facts *f, const Stack *a, const Stack *b, const Nod
 		return s;
 	}
 	if (a->n + b->n > LIMIT_LAYERS) {
-		say(f, "E-VALUE", at, "a packet has at most %u layers", LIMIT_LAYERS);
+		facts_say(f, "E-VALUE", at, "a packet has at most %u layers", LIMIT_LAYERS);
 		return a;
 	}
 	memcpy(s->id + a->n, b->id, b->n);
@@ -387,7 +411,7 @@ static const Fact *packets_on(Facts *f, const Fact *a, const Fact *b, const Node
 			const Stack **one = arena_new_n(f->a, const Stack *, 1);
 
 			one[0] = stack_on(f, a->stack[i], b->kind == T_PACKET ? b->stack[k] : NULL, at);
-			out = join(f, out, mk_packet(f, one, 1));
+			out = facts_join(f, out, mk_packet(f, one, 1));
 		}
 	return out;
 }
@@ -398,13 +422,13 @@ static const Fact *items_of(Facts *f, const Fact *x, const Node *at, Len *many)
 
 	if (x->kind != T_LIST)
 		return x;
-	const Fact *e = iterate(f, x, at, &l);
+	const Fact *e = facts_iterate(f, x, at, &l);
 
-	*many = (Len){ sat_mul(many->lo, l.lo), sat_mul(many->hi, l.hi) };
+	*many = (Len){ facts_sat_mul(many->lo, l.lo), facts_sat_mul(many->hi, l.hi) };
 	return e;
 }
 
-const Fact *stack_layers(Facts *f, const Fact *a, const Fact *b, const Node *at)
+const Fact *facts_stack_layers(Facts *f, const Fact *a, const Fact *b, const Node *at)
 {
 	Len many = { 1, 1 };
 	bool list = a->kind == T_LIST || b->kind == T_LIST;
@@ -414,13 +438,15 @@ const Fact *stack_layers(Facts *f, const Fact *a, const Fact *b, const Node *at)
 		for (uint32_t k = 0; k < fact_ways(y); k++) {
 			const Fact *p = fact_way(f, x, i), *q = fact_way(f, y, k);
 
-			if (p->kind == T_PACKET && (q->kind == T_PACKET || q->kind == T_STR || q->kind == T_BYTES)) {
-				out = join(f, out, packets_on(f, p, q, at));
+			if (p->kind == T_PACKET &&
+			    (q->kind == T_PACKET || q->kind == T_STR || q->kind == T_BYTES)) {
+				out = facts_join(f, out, packets_on(f, p, q, at));
 			} else if (fact_quiet(p) || fact_quiet(q)) {
-				out = join(f, out, fact_quiet(p) ? p : q);
+				out = facts_join(f, out, fact_quiet(p) ? p : q);
 			} else {
-				say(f, "E-TYPE", at, "`/` can't join %.*s and %.*s", STR_ARG(a_text(f, a)), STR_ARG(a_text(f, b)));
-				return bad(f);
+				facts_say(f, "E-TYPE", at, "`/` can't join %.*s and %.*s",
+					  STR_ARG(facts_a_text(f, a)), STR_ARG(facts_a_text(f, b)));
+				return facts_bad(f);
 			}
 		}
 	if (!list || out->kind == T_ERROR)

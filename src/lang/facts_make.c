@@ -223,12 +223,12 @@ const Fact *mk_stats(Facts *f, const Fact *item)
 	return x;
 }
 
-Str text_of(Facts *f, const Fact *x)
+Str facts_text_of(Facts *f, const Fact *x)
 {
 	return fact_str(f->a, x);
 }
 
-Str a_text(Facts *f, const Fact *x)
+Str facts_a_text(Facts *f, const Fact *x)
 {
 	return fact_a(f->a, x);
 }

@@ -7,7 +7,7 @@
 
 #include "probe/filter.h"
 
-#define NETWORKS (WIRE_BIT(WIRE_ARP) | WIRE_BIT(WIRE_IP) | WIRE_BIT(WIRE_IPV6))
+#define NETWORKS   (WIRE_BIT(WIRE_ARP) | WIRE_BIT(WIRE_IP) | WIRE_BIT(WIRE_IPV6))
 #define TRANSPORTS (WIRE_BIT(WIRE_ICMP) | WIRE_BIT(WIRE_ICMPV6) | WIRE_BIT(WIRE_UDP) | WIRE_BIT(WIRE_TCP))
 
 enum { PROTO_ICMP = 1, PROTO_TCP = 6, PROTO_UDP = 17, PROTO_ICMPV6 = 58 };
@@ -16,17 +16,17 @@ enum { PROTO_ICMP = 1, PROTO_TCP = 6, PROTO_UDP = 17, PROTO_ICMPV6 = 58 };
 typedef struct PortRule {
 	uint8_t proto; /* 0: both */
 	uint16_t port;
-	uint8_t word;  /* WORD_N: the single port is enough */
+	uint8_t word; /* WORD_N: the single port is enough */
 } PortRule;
 
 static const PortRule port_rules[] = {
-	{ 0, 137, WORD_LOCAL_NAMING },  { 0, 1900, WORD_LOCAL_NAMING }, { 0, 5350, WORD_LOCAL_NAMING },
+	{ 0, 137, WORD_LOCAL_NAMING },	{ 0, 1900, WORD_LOCAL_NAMING }, { 0, 5350, WORD_LOCAL_NAMING },
 	{ 0, 5351, WORD_LOCAL_NAMING }, { 0, 5353, WORD_LOCAL_NAMING }, { 0, 5355, WORD_LOCAL_NAMING },
-	{ 0, 179, WORD_ROUTING },       { 0, 520, WORD_ROUTING },       { 0, 521, WORD_ROUTING },
-	{ 0, 646, WORD_ROUTING },       { 0, 1985, WORD_ROUTING },      { 0, 2029, WORD_ROUTING },
-	{ 0, 3222, WORD_ROUTING },      { 0, 3784, WORD_ROUTING },      { PROTO_UDP, 19, WORD_N },
-	{ PROTO_UDP, 111, WORD_N },     { PROTO_UDP, 123, WORD_N },     { PROTO_UDP, 161, WORD_N },
-	{ PROTO_UDP, 389, WORD_N },     { PROTO_UDP, 11211, WORD_N },   { PROTO_TCP, 25, WORD_N },
+	{ 0, 179, WORD_ROUTING },	{ 0, 520, WORD_ROUTING },	{ 0, 521, WORD_ROUTING },
+	{ 0, 646, WORD_ROUTING },	{ 0, 1985, WORD_ROUTING },	{ 0, 2029, WORD_ROUTING },
+	{ 0, 3222, WORD_ROUTING },	{ 0, 3784, WORD_ROUTING },	{ PROTO_UDP, 19, WORD_N },
+	{ PROTO_UDP, 111, WORD_N },	{ PROTO_UDP, 123, WORD_N },	{ PROTO_UDP, 161, WORD_N },
+	{ PROTO_UDP, 389, WORD_N },	{ PROTO_UDP, 11211, WORD_N },	{ PROTO_TCP, 25, WORD_N },
 };
 
 static const PortRule *port_rule(uint8_t proto, int64_t port)
@@ -88,11 +88,12 @@ static void need_word(Facts *f, const Emission *e, ReachWord w, const Node *n)
 	if (word_declared(f, &e->peer, w))
 		return;
 	Str t = target_str(f, &e->peer);
-	Diag *d = say(f, "E-REACH", n, "this needs a word of its own: %s", word_name(w));
+	Diag *d = facts_say(f, "E-REACH", n, "this needs a word of its own: %s", word_name(w));
 	bool range = !e->peer.name.n && !ip_eq(e->peer.lo, e->peer.hi);
 
 	if (!range)
-		fix_declare(f, d, str_printf(f->a, "reach(\"%.*s\", %s=True)", STR_ARG(t), word_name(w)));
+		facts_fix_declare(f, d,
+				  str_printf(f->a, "reach(\"%.*s\", %s=True)", STR_ARG(t), word_name(w)));
 	d->hint = str_printf(f->a, "%s=True in reach(..), if the policy allows it", word_name(w));
 }
 
@@ -100,9 +101,10 @@ static void need_word(Facts *f, const Emission *e, ReachWord w, const Node *n)
 
 static bool row_same(const Emission *a, const Emission *b)
 {
-	return str_eq(a->peer.name, b->peer.name) && ip_eq(a->peer.lo, b->peer.lo) && ip_eq(a->peer.hi, b->peer.hi) &&
-	       a->proto == b->proto && a->src_set == b->src_set && ip_eq(a->src_lo, b->src_lo) && ip_eq(a->src_hi, b->src_hi) &&
-	       a->words == b->words && a->ether == b->ether;
+	return str_eq(a->peer.name, b->peer.name) && ip_eq(a->peer.lo, b->peer.lo) &&
+	       ip_eq(a->peer.hi, b->peer.hi) && a->proto == b->proto && a->src_set == b->src_set &&
+	       ip_eq(a->src_lo, b->src_lo) && ip_eq(a->src_hi, b->src_hi) && a->words == b->words &&
+	       a->ether == b->ether;
 }
 
 static void ports_merge(Facts *f, PortSet *to, const PortSet *from)
@@ -121,7 +123,7 @@ static void name_add(Facts *f, Str name)
 
 static void row_add(Facts *f, const Emission *e, const Node *n)
 {
-	step(f, 1 + f->m->emit.n / 16);
+	facts_step(f, 1 + f->m->emit.n / 16);
 	for (uint32_t i = 0; i < f->m->emit.n; i++)
 		if (row_same(&f->m->emit.p[i], e)) {
 			Emission *r = &f->m->emit.p[i];
@@ -132,7 +134,8 @@ static void row_add(Facts *f, const Emission *e, const Node *n)
 			return;
 		}
 	if (f->m->emit.n >= LIMIT_MANIFEST_ITEMS) {
-		say(f, "E-COMPLEX", n, "more than %u kinds of destinations: name networks by reach(..)", LIMIT_MANIFEST_ITEMS);
+		facts_say(f, "E-COMPLEX", n, "more than %u kinds of destinations: name networks by reach(..)",
+			  LIMIT_MANIFEST_ITEMS);
 		return;
 	}
 	vec_push(f->a, &f->m->emit, *e);
@@ -170,7 +173,8 @@ static void dest_ports(Facts *f, Emission *e, const Fact *x, const Node *n)
 		return;
 	}
 	for (uint32_t i = 0; i < x->vals->n; i++) {
-		Range r = { x->vals->r[i].lo < 0 ? 0 : x->vals->r[i].lo, x->vals->r[i].hi > 65535 ? 65535 : x->vals->r[i].hi };
+		Range r = { x->vals->r[i].lo < 0 ? 0 : x->vals->r[i].lo,
+			    x->vals->r[i].hi > 65535 ? 65535 : x->vals->r[i].hi };
 
 		if (r.lo > r.hi)
 			continue;
@@ -187,7 +191,9 @@ static void dest_ports(Facts *f, Emission *e, const Fact *x, const Node *n)
 		ports_add(f->a, &e->dports, (uint16_t)r.lo, (uint16_t)r.lo);
 	}
 	if (cut.n) {
-		Diag *d = say(f, "W-PORT", n, "ports of this range that need a word of their own are left out: %.*s", STR_ARG(sb_done(&cut)));
+		Diag *d = facts_say(f, "W-PORT", n,
+				    "ports of this range that need a word of their own are left out: %.*s",
+				    STR_ARG(sb_done(&cut)));
 
 		d->hint = STR("name them one by one: a constant dport, or reach(.., udp=[..])");
 	}
@@ -307,7 +313,7 @@ static void words_of(Facts *f, Emission *e, const Stack *s, const Node *n)
 		if (s->id[i] == WIRE_FRAGMENT)
 			set_word(f, e, WORD_FRAGMENTS, n);
 		if (s->id[i] == WIRE_DOT1Q && !vlan_declared(f, &e->peer)) {
-			Diag *d = say(f, "E-REACH", n, "a VLAN tag needs a word of its own: vlan");
+			Diag *d = facts_say(f, "E-REACH", n, "a VLAN tag needs a word of its own: vlan");
 
 			d->hint = STR("vlan=[10] in reach(..), if the policy allows it");
 		}
@@ -354,12 +360,14 @@ static void check_frame(Facts *f, const Stack *s)
 
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
 		if (one_value(s, rules[i].id, rules[i].field, &v, &n) && (v < rules[i].lo || v > rules[i].hi))
-			say(f, "E-FRAME", n, "the gate refuses this: %s", rules[i].why);
+			facts_say(f, "E-FRAME", n, "the gate refuses this: %s", rules[i].why);
 	WireId net = stack_first(s, NETWORKS);
 	int64_t want = net == WIRE_IP ? 0x0800 : net == WIRE_IPV6 ? 0x86dd : 0x0806;
 
-	if (s->n > 1 && s->id[0] == WIRE_ETHER && s->id[1] != WIRE_DOT1Q && one_value(s, WIRE_ETHER, "type", &v, &n) && v != want)
-		say(f, "E-FRAME", n, "the gate refuses this: the EtherType of %s is 0x%04llx", wire_proto(net)->name, (long long)want);
+	if (s->n > 1 && s->id[0] == WIRE_ETHER && s->id[1] != WIRE_DOT1Q &&
+	    one_value(s, WIRE_ETHER, "type", &v, &n) && v != want)
+		facts_say(f, "E-FRAME", n, "the gate refuses this: the EtherType of %s is 0x%04llx",
+			  wire_proto(net)->name, (long long)want);
 }
 
 /* ---- one kind of packet ---- */
@@ -367,9 +375,9 @@ static void check_frame(Facts *f, const Stack *s)
 /* The argument of the user's call behind lib's code, or the field itself. */
 static const Node *blame(Facts *f, const Node *n)
 {
-	if (!in_lib(f, n))
+	if (!facts_in_lib(f, n))
 		return n;
-	const Node *u = users_node(f, n);
+	const Node *u = facts_users_node(f, n);
 
 	return u->kind == N_CALL && u->call.n ? u->call.arg[0].value : u;
 }
@@ -394,17 +402,19 @@ static void unknown_peer(Facts *f, const Fact *dst, const Node *n)
 	Str net = likely_net(f);
 	Diag *d;
 
-	if (dst->origin && !in_lib(f, dst->origin) && dst->origin != at)
-		d = say(f, "E-REACH", at, "the destination is not known before the start: it comes from %.*s",
-			STR_ARG(source(f, dst->origin)));
+	if (dst->origin && !facts_in_lib(f, dst->origin) && dst->origin != at)
+		d = facts_say(f, "E-REACH", at,
+			      "the destination is not known before the start: it comes from %.*s",
+			      STR_ARG(facts_source(f, dst->origin)));
 	else
-		d = say(f, "E-REACH", at, "the destination is not known before the start");
-	fix_declare(f, d, str_printf(f->a, "reach(\"%.*s\")", STR_ARG(net)));
+		d = facts_say(f, "E-REACH", at, "the destination is not known before the start");
+	facts_fix_declare(f, d, str_printf(f->a, "reach(\"%.*s\")", STR_ARG(net)));
 	d->fix.widening = true;
 	d->hint = STR("say at the head of the file which network it lies in");
 }
 
-static void emit_peers(Facts *f, Emission *e, const Stack *s, const Fact *dst, const Fact *dport, const Node *n)
+static void emit_peers(Facts *f, Emission *e, const Stack *s, const Fact *dst, const Fact *dport,
+		       const Node *n)
 {
 	uint32_t peers = dst->vals ? dst->vals->n : f->m->decls.reach.n;
 
@@ -416,7 +426,8 @@ static void emit_peers(Facts *f, Emission *e, const Stack *s, const Fact *dst, c
 		Emission one = *e;
 
 		one.peer = dst->vals ? dst->vals->ip[i] : f->m->decls.reach.p[i].target;
-		if (!dst->vals && !one.peer.name.n && one.peer.lo.v != (stack_first(s, NETWORKS) == WIRE_IPV6 ? 6 : 4))
+		if (!dst->vals && !one.peer.name.n &&
+		    one.peer.lo.v != (stack_first(s, NETWORKS) == WIRE_IPV6 ? 6 : 4))
 			continue;
 		one.dports = (PortSet){ 0 };
 		words_of(f, &one, s, n);
@@ -434,8 +445,8 @@ static const Fact *required(Facts *f, const Stack *s, WireId id, const char *fie
 		return ff->value;
 	if (!s->built)
 		return mk(f, id == WIRE_TCP || id == WIRE_UDP ? T_INT : T_IP);
-	say(f, "E-ARGS", blame(f, n), "%s needs %s: it has no default", wire_proto(id)->name, field);
-	return bad(f);
+	facts_say(f, "E-ARGS", blame(f, n), "%s needs %s: it has no default", wire_proto(id)->name, field);
+	return facts_bad(f);
 }
 
 static void other_proto(Facts *f, Emission *e, const Stack *s, WireId net, const Fact *dst, const Node *n)
@@ -449,7 +460,7 @@ static void other_proto(Facts *f, Emission *e, const Stack *s, WireId net, const
 		return;
 	}
 	if (!ff->value->vals || ff->value->kind != T_INT) {
-		say(f, "E-FRAME", ff->node, "the protocol must be known before the start");
+		facts_say(f, "E-FRAME", ff->node, "the protocol must be known before the start");
 		return;
 	}
 	for (uint32_t i = 0; i < ff->value->vals->n; i++)
@@ -468,11 +479,12 @@ static void other_proto(Facts *f, Emission *e, const Stack *s, WireId net, const
 static void emit_stack(Facts *f, const Stack *s, const Node *n)
 {
 	WireId net = stack_first(s, NETWORKS), trans = stack_first(s, TRANSPORTS);
-	Emission e = { .ether = s->n && s->id[0] == WIRE_ETHER, .span = users_node(f, n)->span };
+	Emission e = { .ether = s->n && s->id[0] == WIRE_ETHER, .span = facts_users_node(f, n)->span };
 
 	if (net == WIRE_NONE) {
 		if (s->built)
-			say(f, "E-LAYER", blame(f, n), "a packet that is sent needs an IP, IPv6 or ARP layer");
+			facts_say(f, "E-LAYER", blame(f, n),
+				  "a packet that is sent needs an IP, IPv6 or ARP layer");
 		else
 			unknown_peer(f, mk(f, T_IP), n);
 		return;
@@ -526,7 +538,7 @@ static bool is_syn(const Stack *s)
 	return false;
 }
 
-void emit(Facts *f, const Fact *p, Node *n, Len times)
+void facts_emit(Facts *f, const Fact *p, Node *n, Len times)
 {
 	bool syn = false;
 
@@ -536,7 +548,7 @@ void emit(Facts *f, const Fact *p, Node *n, Len times)
 		for (uint32_t k = 0; w->kind == T_PACKET && k < w->n; k++)
 			syn |= is_syn(w->stack[k]);
 	}
-	count_add(f, times.hi, syn ? times.hi : 0, times.lo);
+	facts_count_add(f, times.hi, syn ? times.hi : 0, times.lo);
 	if (f->quiet || f->silent)
 		return;
 	for (uint32_t i = 0; i < fact_ways(p); i++) {
@@ -560,12 +572,12 @@ static void text_add(Facts *f, Str s, bool filter)
 		vec_push(f->a, &f->m->ifaces, s);
 }
 
-void note_filter(Facts *f, const Fact *filter, Node *n)
+void facts_note_filter(Facts *f, const Fact *filter, Node *n)
 {
 	if (filter->kind != T_STR || f->quiet || f->silent)
 		return;
 	if (!filter->vals) {
-		Diag *d = say(f, "E-CAPTURE", blame(f, n), "the filter must be known before the start");
+		Diag *d = facts_say(f, "E-CAPTURE", blame(f, n), "the filter must be known before the start");
 
 		d->hint = STR("make it of constants; what differs can be tested on each packet");
 		return;
@@ -578,27 +590,28 @@ void note_filter(Facts *f, const Fact *filter, Node *n)
 			text_add(f, filter_text(flt, f->a), true);
 			continue;
 		}
-		bool plain = n->kind == N_STR && n->span.to - n->span.from == n->s.n + 2 && !in_lib(f, n);
+		bool plain =
+			n->kind == N_STR && n->span.to - n->span.from == n->s.n + 2 && !facts_in_lib(f, n);
 		Span at = plain ? (Span){ n->span.from + 1 + e.from, n->span.from + 1 + e.to } : n->span;
-		Diag *d = say_at(f, "E-CAPTURE", n, at, "%.*s", STR_ARG(e.message));
+		Diag *d = facts_say_at(f, "E-CAPTURE", n, at, "%.*s", STR_ARG(e.message));
 
 		d->hint = e.hint;
 	}
 }
 
-void note_iface(Facts *f, const Fact *iface, Node *n)
+void facts_note_iface(Facts *f, const Fact *iface, Node *n)
 {
 	if (f->quiet || f->silent)
 		return;
 	if (!iface->vals) {
-		say(f, "E-TYPE", blame(f, n), "the interface must be known before the start");
+		facts_say(f, "E-TYPE", blame(f, n), "the interface must be known before the start");
 		return;
 	}
 	for (uint32_t i = 0; i < iface->vals->n; i++)
 		text_add(f, iface->vals->s[i], false);
 }
 
-void note_local(Facts *f, LocalKind k, const Fact *dst, Node *n)
+void facts_note_local(Facts *f, LocalKind k, const Fact *dst, Node *n)
 {
 	uint32_t count = dst ? 0 : 1;
 
@@ -606,7 +619,8 @@ void note_local(Facts *f, LocalKind k, const Fact *dst, Node *n)
 		return;
 	if (dst && dst->kind == T_IP) {
 		if (!dst->vals) {
-			say(f, "E-REACH", blame(f, n), "route() is asked before the start: its address must be known");
+			facts_say(f, "E-REACH", blame(f, n),
+				  "route() is asked before the start: its address must be known");
 			return;
 		}
 		count = dst->vals->n;
@@ -627,8 +641,9 @@ void note_local(Facts *f, LocalKind k, const Fact *dst, Node *n)
 void manifest_finish(Facts *f)
 {
 	const Budget *b = &f->m->decls.budget;
-	int64_t packets = b->declared >> BOUND_PACKETS & 1 ? b->v[BOUND_PACKETS] : bound_default(BOUND_PACKETS);
-	Count c = f->exits ? (f->env->dead ? f->exit : count_max(f->count, f->exit)) : f->count;
+	int64_t packets =
+		b->declared >> BOUND_PACKETS & 1 ? b->v[BOUND_PACKETS] : bound_default(BOUND_PACKETS);
+	Count c = f->exits ? (f->env->dead ? f->exit : facts_count_max(f->count, f->exit)) : f->count;
 
 	f->m->worst.packets = c.packets;
 	f->m->worst.syn = c.syn;
@@ -637,9 +652,11 @@ void manifest_finish(Facts *f)
 		return;
 	bool declared = b->declared >> BOUND_PACKETS & 1;
 	Span at = declared ? b->span[BOUND_PACKETS] : f->reach_span;
-	Diag *d = say_at(f, "W-BUDGET", f->in->ast->files.p[0].module, at,
-			 "this sends at least %llu packets; the budget is %lld", (unsigned long long)c.least, (long long)packets);
+	Diag *d = facts_say_at(f, "W-BUDGET", f->in->ast->files.p[0].module, at,
+			       "this sends at least %llu packets; the budget is %lld",
+			       (unsigned long long)c.least, (long long)packets);
 
-	d->hint = str_printf(f->a, "budget(packets=%llu)", (unsigned long long)c.packets == UINT64_MAX ? (unsigned long long)c.least
-														: (unsigned long long)c.packets);
+	d->hint = str_printf(f->a, "budget(packets=%llu)",
+			     (unsigned long long)c.packets == UINT64_MAX ? (unsigned long long)c.least
+									 : (unsigned long long)c.packets);
 }

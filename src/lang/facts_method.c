@@ -17,7 +17,7 @@ static const Fact *m_list(Facts *f, Node *n, BuiltinMethod which, CallArgs *c)
 		cell_grow(f, l, n, 1);
 		return mk(f, T_NONE);
 	case M_LIST_extend:
-		store_add(f, l, c->arg[0], c->node[0]);
+		facts_store_add(f, l, c->arg[0], c->node[0]);
 		return mk(f, T_NONE);
 	case M_LIST_clear:
 	case M_LIST_remove:
@@ -32,7 +32,8 @@ static const Fact *m_list(Facts *f, Node *n, BuiltinMethod which, CallArgs *c)
 	case M_LIST_sort:
 		cell_changed(f, l->cell);
 		if (!fact_quiet(l->cell->elem))
-			check_order(f, key_of(f, c, 0, l->cell->elem), c->node[0] ? c->node[0] : n);
+			facts_check_order(f, facts_key_of(f, c, 0, l->cell->elem),
+					  c->node[0] ? c->node[0] : n);
 		return mk(f, T_NONE);
 	case M_LIST_copy: {
 		const Fact *x = mk_list(f, n, 0, l->cell->elem, fact_len(l));
@@ -41,7 +42,7 @@ static const Fact *m_list(Facts *f, Node *n, BuiltinMethod which, CallArgs *c)
 		return x;
 	}
 	default:
-		comparable(f, l->cell->elem, c->arg[0], n, c->node[0]);
+		facts_comparable(f, l->cell->elem, c->arg[0], n, c->node[0]);
 		return mk(f, T_INT);
 	}
 }
@@ -54,11 +55,11 @@ static const Fact *m_dict_get(Facts *f, CallArgs *c)
 	if (d->cell->record && c->node[0]->kind == N_STR && fact_one_str(c->arg[0], &key)) {
 		const Fact *v = cell_field(d->cell, key);
 
-		return v ? join(f, v, dflt) : dflt;
+		return v ? facts_join(f, v, dflt) : dflt;
 	}
 	cell_use_as_dict(f, d, c->node[0]);
-	comparable(f, d->cell->key, c->arg[0], c->node[0], c->node[0]);
-	return join(f, d->cell->elem, dflt);
+	facts_comparable(f, d->cell->key, c->arg[0], c->node[0], c->node[0]);
+	return facts_join(f, d->cell->elem, dflt);
 }
 
 static const Fact *m_dict(Facts *f, Node *n, BuiltinMethod which, CallArgs *c)
@@ -100,7 +101,7 @@ static const Fact *m_dict(Facts *f, Node *n, BuiltinMethod which, CallArgs *c)
 		return mk_pair(f, k, v);
 	case M_DICT_pop:
 		cell_shrinks(f, d->cell);
-		return c->arg[1] ? join(f, v, c->arg[1]) : v->kind == T_NEVER ? mk(f, T_ANY) : v;
+		return c->arg[1] ? facts_join(f, v, c->arg[1]) : v->kind == T_NEVER ? mk(f, T_ANY) : v;
 	case M_DICT_setdefault:
 		cell_key(f, d->cell, c->arg[0]);
 		cell_elem(f, d->cell, c->arg[1] ? c->arg[1] : mk(f, T_NONE));
@@ -112,7 +113,7 @@ static const Fact *m_dict(Facts *f, Node *n, BuiltinMethod which, CallArgs *c)
 			cell_key(f, d->cell, c->arg[0]->cell->key);
 			cell_elem(f, d->cell, c->arg[0]->cell->elem);
 		} else {
-			const Fact *e = iterate(f, c->arg[0], c->node[0], &l);
+			const Fact *e = facts_iterate(f, c->arg[0], c->node[0], &l);
 			bool pair = e->kind == T_TUPLE && !e->open && e->n == 2;
 
 			cell_key(f, d->cell, pair ? e->item[0] : mk(f, T_ANY));
@@ -134,7 +135,7 @@ static const Fact *m_set(Facts *f, Node *n, BuiltinMethod which, CallArgs *c)
 		cell_grow(f, s, n, 1);
 		return mk(f, T_NONE);
 	case M_SET_update:
-		store_add(f, s, c->arg[0], c->node[0]);
+		facts_store_add(f, s, c->arg[0], c->node[0]);
 		return mk(f, T_NONE);
 	case M_SET_clear:
 	case M_SET_remove:
@@ -150,12 +151,12 @@ static const Fact *m_set(Facts *f, Node *n, BuiltinMethod which, CallArgs *c)
 		return mk(f, T_BOOL);
 	case M_SET_union:
 	case M_SET_symmetric_difference:
-		e = items_len(f, c->arg[0], c->node[0], &o);
+		e = facts_items_len(f, c->arg[0], c->node[0], &o);
 		break;
 	default:
 		break;
 	}
-	const Fact *x = mk_set(f, n, 0, s->cell->elem, (Len){ 0, sat_add(l.hi, o.hi) });
+	const Fact *x = mk_set(f, n, 0, s->cell->elem, (Len){ 0, facts_sat_add(l.hi, o.hi) });
 
 	cell_elem(f, x->cell, e);
 	return x;
@@ -167,15 +168,16 @@ static const Fact *m_text(Facts *f, Node *n, BuiltinMethod which, CallArgs *c)
 
 	switch (which) {
 	case M_STR_encode:
-		return s->vals ? mk_vals(f, T_BYTES, s->vals) : mk_len(f, T_BYTES, (Len){ s->len.lo, sat_mul(s->len.hi, 4) });
+		return s->vals ? mk_vals(f, T_BYTES, s->vals)
+			       : mk_len(f, T_BYTES, (Len){ s->len.lo, facts_sat_mul(s->len.hi, 4) });
 	case M_STR_split:
 	case M_STR_rsplit:
 	case M_STR_splitlines:
 	case M_BYTES_split:
 	case M_BYTES_splitlines:
-		return mk_list(f, n, 0, mk(f, s->kind), (Len){ 0, sat_add(s->len.hi, 1) });
+		return mk_list(f, n, 0, mk(f, s->kind), (Len){ 0, facts_sat_add(s->len.hi, 1) });
 	default:
-		return ret_of(f, c, n);
+		return facts_ret_of(f, c, n);
 	}
 }
 
@@ -184,9 +186,9 @@ static const Fact *m_packet(Facts *f, Node *n, BuiltinMethod which, CallArgs *c)
 	if (which == M_PACKET_copy)
 		return c->self;
 	if (which != M_PACKET_getlayer)
-		return ret_of(f, c, n);
+		return facts_ret_of(f, c, n);
 	if (c->arg[0]->kind != T_PROTO)
-		return mk_opt(f, any_packet(f));
+		return mk_opt(f, facts_any_packet(f));
 	const Fact *p = packet_having(f, c->self, (WireId)c->arg[0]->view, true);
 
 	if (!p)
@@ -206,27 +208,32 @@ static int method_row(const Fact *self, Str name)
 	int m = -1;
 
 	if (self->kind == T_TYPE)
-		return self->index == BI_int ? builtin_method(OWNER_INT_TYPE, name)
-		       : self->index == BI_bytes ? builtin_method(OWNER_BYTES_TYPE, name) : -1;
+		return self->index == BI_int	 ? builtin_method(OWNER_INT_TYPE, name)
+		       : self->index == BI_bytes ? builtin_method(OWNER_BYTES_TYPE, name)
+						 : -1;
 	if (self->kind == T_PACKET && self->view != WIRE_NONE)
 		m = builtin_method(OWNER_LAYER, name);
-	return m >= 0 || fact_owners[self->kind] == OWNER_NONE ? m : builtin_method(fact_owners[self->kind], name);
+	return m >= 0 || fact_owners[self->kind] == OWNER_NONE
+		       ? m
+		       : builtin_method(fact_owners[self->kind], name);
 }
 
-const Fact *method(Facts *f, Node *n, const Fact *self)
+const Fact *facts_method(Facts *f, Node *n, const Fact *self)
 {
 	Node *fn = n->call.fn;
 	int m = fact_quiet(self) ? -1 : method_row(self, fn->attr.sym->text);
 
 	if (m < 0) {
 		for (uint32_t i = 0; i < n->call.n; i++)
-			ex(f, n->call.arg[i].value);
-		return fact_quiet(self) ? self : no_attr(f, fn, self, true);
+			facts_ex(f, n->call.arg[i].value);
+		return fact_quiet(self) ? self : facts_no_attr(f, fn, self, true);
 	}
-	CallArgs c = { .sig = sig_method(&f->sigs, (BuiltinMethod)m), .name = builtin_methods[m].name, .self = self };
+	CallArgs c = { .sig = sig_method(&f->sigs, (BuiltinMethod)m),
+		       .name = builtin_methods[m].name,
+		       .self = self };
 
-	if (!bind_args(f, n, &c) || !fit_args(f, &c))
-		return bad(f);
+	if (!facts_bind_args(f, n, &c) || !facts_fit_args(f, &c))
+		return facts_bad(f);
 	if (f->env->dead)
 		return mk(f, T_NEVER);
 	switch (builtin_methods[m].owner) {
@@ -242,8 +249,9 @@ const Fact *method(Facts *f, Node *n, const Fact *self)
 	case OWNER_PACKET:
 		return m_packet(f, n, (BuiltinMethod)m, &c);
 	case OWNER_NET:
-		return mk_list(f, n, 0, iterate(f, self, n, &(Len){ 0 }), (Len){ 0, LIMIT_PACKET_LIST });
+		return mk_list(f, n, 0, facts_iterate(f, self, n, &(Len){ 0 }),
+			       (Len){ 0, LIMIT_PACKET_LIST });
 	default:
-		return mk_from(f, ret_of(f, &c, n), n);
+		return mk_from(f, facts_ret_of(f, &c, n), n);
 	}
 }

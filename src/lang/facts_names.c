@@ -38,7 +38,7 @@ static const struct {
 	{ "hlim", "write .ttl, or p[IPv6].hlim" },
 };
 
-const char *habit(Str name)
+const char *facts_habit(Str name)
 {
 	for (size_t i = 0; i < sizeof habits / sizeof *habits; i++)
 		if (str_is(name, habits[i].name))
@@ -46,7 +46,7 @@ const char *habit(Str name)
 	return NULL;
 }
 
-void near_try(Near *n, Str name)
+void facts_near_try(Near *n, Str name)
 {
 	unsigned most = n->want.n <= 3 ? 1 : 2, d = str_distance(n->want, name, most);
 
@@ -56,11 +56,11 @@ void near_try(Near *n, Str name)
 	}
 }
 
-void near_fix(Facts *f, Diag *d, const Near *n, const Node *file, Span span)
+void facts_near_fix(Facts *f, Diag *d, const Near *n, const Node *file, Span span)
 {
 	if (n->d == 255)
 		return;
-	fix_span(f, d, file, span, n->best);
+	facts_fix_span(f, d, file, span, n->best);
 	d->hint = str_printf(f->a, "did you mean %.*s?", STR_ARG(n->best));
 }
 
@@ -68,7 +68,7 @@ static void near_rows(Near *near, const BuiltinRow *row, int n, BuiltinOwner own
 {
 	for (int i = 0; i < n; i++)
 		if (row[i].owner == owner)
-			near_try(near, str_c(row[i].name));
+			facts_near_try(near, str_c(row[i].name));
 }
 
 static void near_all(Near *near, const Fact *x)
@@ -81,7 +81,7 @@ static void near_all(Near *near, const Fact *x)
 	}
 	if (x->kind == T_RESULT)
 		for (uint32_t i = 0; i < x->node->result.n; i++)
-			near_try(near, x->node->result.field[i].name->text);
+			facts_near_try(near, x->node->result.field[i].name->text);
 	if (x->kind != T_PACKET)
 		return;
 	WireId id = (WireId)x->view;
@@ -92,7 +92,7 @@ static void near_all(Near *near, const Fact *x)
 		const WireProto *p = wire_proto(id);
 
 		for (unsigned i = 0; i < p->nfields; i++)
-			near_try(near, str_c(p->fields[i].name));
+			facts_near_try(near, str_c(p->fields[i].name));
 		near_rows(near, builtin_attrs, A_N, OWNER_LAYER);
 		near_rows(near, builtin_methods, M_N, OWNER_LAYER);
 	}
@@ -106,38 +106,40 @@ static bool other_form(Facts *f, Node *n, const Fact *x, bool method)
 	if (owner == OWNER_NONE)
 		return false;
 	if (!method && builtin_method(owner, name) >= 0) {
-		Diag *d = say(f, "E-FIELD", n, "%.*s is a method: call it", STR_ARG(name));
+		Diag *d = facts_say(f, "E-FIELD", n, "%.*s is a method: call it", STR_ARG(name));
 
-		fix(f, d, n, str_printf(f->a, "%.*s()", STR_ARG(source(f, n))));
+		facts_fix(f, d, n, str_printf(f->a, "%.*s()", STR_ARG(facts_source(f, n))));
 		return true;
 	}
 	if (method && builtin_attr(owner, name) >= 0) {
-		say(f, "E-FIELD", n, "%.*s is no method: leave the brackets out", STR_ARG(name));
+		facts_say(f, "E-FIELD", n, "%.*s is no method: leave the brackets out", STR_ARG(name));
 		return true;
 	}
 	return false;
 }
 
-const Fact *no_attr(Facts *f, Node *n, const Fact *x, bool method)
+const Fact *facts_no_attr(Facts *f, Node *n, const Fact *x, bool method)
 {
 	Str name = n->attr.sym->text;
 	Near near = { .want = name, .d = 255 };
-	const char *use = habit(name);
+	const char *use = facts_habit(name);
 
 	if (other_form(f, n, x, method))
-		return bad(f);
-	Diag *d = say_at(f, "E-FIELD", n, n->attr.at, "%.*s has no %s %.*s", STR_ARG(a_text(f, x)), method ? "method" : "field",
-			 STR_ARG(name));
+		return facts_bad(f);
+	Diag *d = facts_say_at(f, "E-FIELD", n, n->attr.at, "%.*s has no %s %.*s",
+			       STR_ARG(facts_a_text(f, x)), method ? "method" : "field", STR_ARG(name));
 
 	if (use) {
 		d->hint = str_c(use);
-		return bad(f);
+		return facts_bad(f);
 	}
 	if (x->kind == T_DICT && cell_field(x->cell, name)) {
-		fix(f, d, n, str_printf(f->a, "%.*s[\"%.*s\"]", STR_ARG(source(f, n->attr.obj)), STR_ARG(name)));
-		return bad(f);
+		facts_fix(f, d, n,
+			  str_printf(f->a, "%.*s[\"%.*s\"]", STR_ARG(facts_source(f, n->attr.obj)),
+				     STR_ARG(name)));
+		return facts_bad(f);
 	}
 	near_all(&near, x);
-	near_fix(f, d, &near, n, n->attr.at);
-	return bad(f);
+	facts_near_fix(f, d, &near, n, n->attr.at);
+	return facts_bad(f);
 }

@@ -10,7 +10,8 @@
 
 #include <math.h>
 
-typedef const Fact *OpRule(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb, const Node *at);
+typedef const Fact *OpRule(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb,
+			   const Node *at);
 
 typedef struct OpRow {
 	uint32_t ops; /* bits of BinOp */
@@ -21,11 +22,11 @@ typedef struct OpRow {
 
 enum { K_NUM = T_N, K_INTS };
 
-#define O(x) (UINT32_C(1) << OP_##x)
-#define O_SUM (O(ADD) | O(SUB))
+#define O(x)   (UINT32_C(1) << OP_##x)
+#define O_SUM  (O(ADD) | O(SUB))
 #define O_BITS (O(AND) | O(OR) | O(XOR))
-#define O_INT (O_SUM | O(MUL) | O(FLOOR) | O(MOD) | O(POW) | O_BITS | O(SHL) | O(SHR))
-#define O_NUM (O_SUM | O(MUL) | O(FLOOR) | O(MOD) | O(POW))
+#define O_INT  (O_SUM | O(MUL) | O(FLOOR) | O(MOD) | O(POW) | O_BITS | O(SHL) | O(SHR))
+#define O_NUM  (O_SUM | O(MUL) | O(FLOOR) | O(MOD) | O(POW))
 
 static bool is_ints(const Fact *x)
 {
@@ -37,29 +38,34 @@ static bool kind_fits(const Fact *x, uint8_t k)
 	return k == K_NUM ? is_ints(x) || x->kind == T_FLOAT : k == K_INTS ? is_ints(x) : x->kind == k;
 }
 
-static const Fact *op_ints(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb, const Node *at)
+static const Fact *op_ints(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb,
+			   const Node *at)
 {
 	int64_t zero;
 
 	(void)na, (void)at;
 	if ((op == OP_FLOOR || op == OP_MOD) && vals_one(b, &zero) && zero == 0) {
-		say(f, "E-VALUE", nb, "division by zero");
-		return bad(f);
+		facts_say(f, "E-VALUE", nb, "division by zero");
+		return facts_bad(f);
 	}
 	if (op == OP_POW && (!b->vals || (b->vals->n && b->vals->r[0].lo < 0)))
-		return b->vals && b->vals->n && b->vals->r[b->vals->n - 1].hi < 0 ? mk(f, T_FLOAT) : mk(f, T_INT);
+		return b->vals && b->vals->n && b->vals->r[b->vals->n - 1].hi < 0 ? mk(f, T_FLOAT)
+										  : mk(f, T_INT);
 	const Fact *x = mk_vals(f, T_INT, vals_op(f, op, a->vals, b->vals));
 	const Node *from = a->origin ? a->origin : b->origin;
 
 	if (!x->vals && op == OP_MOD && b->vals)
 		return mk_vals(f, T_INT, vals_op(f, op, vals_meet(f, NULL, INT64_MIN, INT64_MAX), b->vals));
 	if (!x->vals && op == OP_AND)
-		return mk_vals(f, T_INT, b->vals && b->vals->n && b->vals->r[0].lo >= 0
-						 ? vals_meet(f, NULL, 0, b->vals->r[b->vals->n - 1].hi) : NULL);
+		return mk_vals(f, T_INT,
+			       b->vals && b->vals->n && b->vals->r[0].lo >= 0
+				       ? vals_meet(f, NULL, 0, b->vals->r[b->vals->n - 1].hi)
+				       : NULL);
 	return from ? mk_from(f, x, from) : x;
 }
 
-static const Fact *op_floats(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb, const Node *at)
+static const Fact *op_floats(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb,
+			     const Node *at)
 {
 	double x, y;
 
@@ -75,8 +81,8 @@ static const Fact *op_floats(Facts *f, BinOp op, const Fact *a, const Fact *b, N
 		return mk_float(f, x * y);
 	case OP_DIV:
 		if (y == 0) {
-			say(f, "E-VALUE", nb, "division by zero");
-			return bad(f);
+			facts_say(f, "E-VALUE", nb, "division by zero");
+			return facts_bad(f);
 		}
 		return mk_float(f, x / y);
 	default:
@@ -85,7 +91,8 @@ static const Fact *op_floats(Facts *f, BinOp op, const Fact *a, const Fact *b, N
 }
 
 /* The number is seconds, if it is known. */
-static const Fact *op_seconds(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb, const Node *at)
+static const Fact *op_seconds(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb,
+			      const Node *at)
 {
 	bool left = kind_fits(a, K_NUM);
 	const Fact *number = left ? a : b;
@@ -94,22 +101,27 @@ static const Fact *op_seconds(Facts *f, BinOp op, const Fact *a, const Fact *b, 
 	(void)at, (void)op;
 	if (!fact_number(number, &d)) {
 		Node *n = left ? na : nb;
-		Diag *g = say(f, "E-TYPE", n, "a number that is not known here has no unit: say which");
+		Diag *g = facts_say(f, "E-TYPE", n, "a number that is not known here has no unit: say which");
 
-		fix(f, g, n, str_printf(f->a, n->kind == N_NAME || n->kind == N_ATTR || n->paren ? "%.*s * 1s" : "(%.*s) * 1s",
-					STR_ARG(source(f, n))));
-		return bad(f);
+		facts_fix(f, g, n,
+			  str_printf(f->a,
+				     n->kind == N_NAME || n->kind == N_ATTR || n->paren ? "%.*s * 1s"
+											: "(%.*s) * 1s",
+				     STR_ARG(facts_source(f, n))));
+		return facts_bad(f);
 	}
 	return mk(f, b->kind == T_TIME || a->kind == T_TIME ? T_TIME : T_DURATION);
 }
 
-static const Fact *op_durations(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb, const Node *at)
+static const Fact *op_durations(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb,
+				const Node *at)
 {
 	(void)na, (void)nb, (void)at;
 	return mk_vals(f, T_DURATION, a->number || b->number ? NULL : vals_op(f, op, a->vals, b->vals));
 }
 
-static const Fact *op_scale(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb, const Node *at)
+static const Fact *op_scale(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb,
+			    const Node *at)
 {
 	const Fact *d = a->kind == T_DURATION ? a : b, *n = d == a ? b : a;
 	Node *nd = d == a ? na : nb;
@@ -117,23 +129,27 @@ static const Fact *op_scale(Facts *f, BinOp op, const Fact *a, const Fact *b, No
 
 	if (op == OP_MUL && !d->vals && fact_number(n, &by) && (by == 1e3 || by == 1e6 || by == 1e9)) {
 		const char *unit = by == 1e3 ? "ms" : by == 1e6 ? "us" : "ns";
-		Diag *g = say(f, "W-UNIT", at, "this is a duration %g times as long, not a number of %s", by, unit);
+		Diag *g = facts_say(f, "W-UNIT", at,
+				    "this is a duration %g times as long, not a number of %s", by, unit);
 
-		fix(f, g, at, str_printf(f->a, "%.*s.%s", STR_ARG(source(f, nd)), unit));
+		facts_fix(f, g, at, str_printf(f->a, "%.*s.%s", STR_ARG(facts_source(f, nd)), unit));
 	}
 	if (op == OP_MUL && d->vals && is_ints(n) && n->vals)
 		return mk_vals(f, T_DURATION, vals_op(f, op, d->vals, n->vals));
 	return mk(f, T_DURATION);
 }
 
-static const Fact *op_text_add(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb, const Node *at)
+static const Fact *op_text_add(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb,
+			       const Node *at)
 {
 	const Vals *v = vals_concat(f, a->vals, b->vals);
 
 	(void)na, (void)nb, (void)op, (void)at;
 	if (v)
 		return mk_vals(f, a->kind, v);
-	Fact *x = mk_copy(f, mk_len(f, a->kind, (Len){ sat_add(a->len.lo, b->len.lo), sat_add(a->len.hi, b->len.hi) }));
+	Fact *x = mk_copy(
+		f, mk_len(f, a->kind,
+			  (Len){ facts_sat_add(a->len.lo, b->len.lo), facts_sat_add(a->len.hi, b->len.hi) }));
 
 	x->origin = a->origin ? a->origin : b->origin;
 	return x;
@@ -146,10 +162,12 @@ static Len len_times(const Fact *x, const Fact *n)
 
 	if (!vals_bounds(n, &lo, &hi))
 		return (Len){ 0, LEN_INF };
-	return (Len){ lo > 0 ? sat_mul(l.lo, (uint64_t)lo) : 0, hi > 0 ? sat_mul(l.hi, (uint64_t)hi) : 0 };
+	return (Len){ lo > 0 ? facts_sat_mul(l.lo, (uint64_t)lo) : 0,
+		      hi > 0 ? facts_sat_mul(l.hi, (uint64_t)hi) : 0 };
 }
 
-static const Fact *op_repeat(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb, const Node *at)
+static const Fact *op_repeat(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb,
+			     const Node *at)
 {
 	const Fact *x = is_ints(a) ? b : a, *n = x == a ? b : a;
 
@@ -163,15 +181,17 @@ static const Fact *op_repeat(Facts *f, BinOp op, const Fact *a, const Fact *b, N
 	if (x->kind == T_TUPLE) {
 		Len l;
 
-		return mk_tuple_of(f, iterate(f, x, at, &l));
+		return mk_tuple_of(f, facts_iterate(f, x, at, &l));
 	}
 	return mk_len(f, x->kind, len_times(x, n));
 }
 
-static const Fact *op_list_add(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb, const Node *at)
+static const Fact *op_list_add(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb,
+			       const Node *at)
 {
 	Len x = fact_len(a), y = fact_len(b);
-	const Fact *l = mk_list(f, at, 0, a->cell->elem, (Len){ sat_add(x.lo, y.lo), sat_add(x.hi, y.hi) });
+	const Fact *l = mk_list(f, at, 0, a->cell->elem,
+				(Len){ facts_sat_add(x.lo, y.lo), facts_sat_add(x.hi, y.hi) });
 
 	(void)op, (void)na, (void)nb;
 	cell_elem(f, l->cell, b->cell->elem);
@@ -179,13 +199,15 @@ static const Fact *op_list_add(Facts *f, BinOp op, const Fact *a, const Fact *b,
 	return l;
 }
 
-static const Fact *op_tuple_add(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb, const Node *at)
+static const Fact *op_tuple_add(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb,
+				const Node *at)
 {
 	Len l;
 
 	(void)op, (void)na, (void)nb;
 	if (a->open || b->open)
-		return mk_tuple_of(f, join(f, iterate(f, a, at, &l), iterate(f, b, at, &l)));
+		return mk_tuple_of(f,
+				   facts_join(f, facts_iterate(f, a, at, &l), facts_iterate(f, b, at, &l)));
 	const Fact **item = arena_new_n(f->a, const Fact *, a->n + b->n);
 
 	memcpy(item, a->item, a->n * sizeof *item);
@@ -193,11 +215,12 @@ static const Fact *op_tuple_add(Facts *f, BinOp op, const Fact *a, const Fact *b
 	return mk_tuple(f, item, a->n + b->n);
 }
 
-static const Fact *op_sets(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb, const Node *at)
+static const Fact *op_sets(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb,
+			   const Node *at)
 {
 	Len x = fact_len(a), y = fact_len(b);
 	bool both = op == OP_OR || op == OP_XOR;
-	const Fact *s = mk_set(f, at, 0, a->cell->elem, (Len){ 0, both ? sat_add(x.hi, y.hi) : x.hi });
+	const Fact *s = mk_set(f, at, 0, a->cell->elem, (Len){ 0, both ? facts_sat_add(x.hi, y.hi) : x.hi });
 
 	(void)na, (void)nb;
 	if (both)
@@ -205,13 +228,15 @@ static const Fact *op_sets(Facts *f, BinOp op, const Fact *a, const Fact *b, Nod
 	return s;
 }
 
-static const Fact *op_dicts(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb, const Node *at)
+static const Fact *op_dicts(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb,
+			    const Node *at)
 {
 	(void)op, (void)na, (void)nb;
 	cell_use_as_dict(f, a, at);
 	cell_use_as_dict(f, b, at);
-	const Fact *d = mk_dict(f, at, 0, join(f, a->cell->key, b->cell->key), join(f, a->cell->elem, b->cell->elem),
-				(Len){ 0, sat_add(fact_len(a).hi, fact_len(b).hi) });
+	const Fact *d = mk_dict(f, at, 0, facts_join(f, a->cell->key, b->cell->key),
+				facts_join(f, a->cell->elem, b->cell->elem),
+				(Len){ 0, facts_sat_add(fact_len(a).hi, fact_len(b).hi) });
 
 	d->cell->dict_use = true;
 	return d;
@@ -226,10 +251,11 @@ static const Fact *op_ip(Facts *f, BinOp op, const Fact *a, const Fact *b, Node 
 	return mk_from(f, x, ip->origin ? ip->origin : at);
 }
 
-static const Fact *op_layers(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb, const Node *at)
+static const Fact *op_layers(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb,
+			     const Node *at)
 {
 	(void)op, (void)na, (void)nb;
-	return stack_layers(f, a, b, at);
+	return facts_stack_layers(f, a, b, at);
 }
 
 static const OpRow rows[] = {
@@ -277,28 +303,30 @@ static const OpRow rows[] = {
 	{ O(DIV), T_LIST, T_STR, T_N, op_layers },
 };
 
-static const Fact *mismatch(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb, const Node *at)
+static const Fact *mismatch(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb,
+			    const Node *at)
 {
-	Diag *d = say(f, "E-TYPE", at, "`%s` can't join %.*s and %.*s", bin_op_text(op), STR_ARG(a_text(f, a)),
-		      STR_ARG(a_text(f, b)));
+	Diag *d = facts_say(f, "E-TYPE", at, "`%s` can't join %.*s and %.*s", bin_op_text(op),
+			    STR_ARG(facts_a_text(f, a)), STR_ARG(facts_a_text(f, b)));
 
 	if (op == OP_ADD && a->kind == T_STR && !b->cell && nb)
-		fix(f, d, nb, str_printf(f->a, "str(%.*s)", STR_ARG(source(f, nb))));
+		facts_fix(f, d, nb, str_printf(f->a, "str(%.*s)", STR_ARG(facts_source(f, nb))));
 	else if (op == OP_ADD && b->kind == T_STR && !a->cell && na)
-		fix(f, d, na, str_printf(f->a, "str(%.*s)", STR_ARG(source(f, na))));
+		facts_fix(f, d, na, str_printf(f->a, "str(%.*s)", STR_ARG(facts_source(f, na))));
 	else if (op == OP_ADD && a->kind == T_BYTES && b->kind == T_STR && nb)
-		fix(f, d, nb, str_printf(f->a, "%.*s.encode()", STR_ARG(source(f, nb))));
+		facts_fix(f, d, nb, str_printf(f->a, "%.*s.encode()", STR_ARG(facts_source(f, nb))));
 	else if (op == OP_ADD && a->kind == T_LIST && nb)
-		fix(f, d, nb, str_printf(f->a, "[%.*s]", STR_ARG(source(f, nb))));
+		facts_fix(f, d, nb, str_printf(f->a, "[%.*s]", STR_ARG(facts_source(f, nb))));
 	else if (op == OP_ADD && a->kind == T_PACKET)
 		d->hint = STR("layers are stacked by `/`");
-	return bad(f);
+	return facts_bad(f);
 }
 
-static const Fact *binary_one(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb, const Node *at)
+static const Fact *binary_one(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb,
+			      const Node *at)
 {
 	if (a->kind == T_ERROR || b->kind == T_ERROR)
-		return bad(f);
+		return facts_bad(f);
 	if (a->kind == T_NEVER || b->kind == T_NEVER)
 		return mk(f, T_NEVER);
 	if (a->kind == T_ANY || b->kind == T_ANY)
@@ -312,15 +340,16 @@ static const Fact *binary_one(Facts *f, BinOp op, const Fact *a, const Fact *b, 
 	return mismatch(f, op, a, b, na, nb, at);
 }
 
-const Fact *binary(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb, const Node *at)
+const Fact *facts_binary(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb, const Node *at)
 {
 	const Fact *out = mk(f, T_NEVER);
 
-	a = need(f, a, na);
-	b = need(f, b, nb);
+	a = facts_need(f, a, na);
+	b = facts_need(f, b, nb);
 	for (uint32_t i = 0; i < fact_ways(a); i++)
 		for (uint32_t j = 0; j < fact_ways(b); j++)
-			out = join(f, out, binary_one(f, op, fact_way(f, a, i), fact_way(f, b, j), na, nb, at));
+			out = facts_join(f, out,
+					 binary_one(f, op, fact_way(f, a, i), fact_way(f, b, j), na, nb, at));
 	return out;
 }
 
@@ -338,17 +367,20 @@ static const Fact *unary_one(Facts *f, Node *n, const Fact *x)
 	if (n->op != UN_INV && is_ints(x))
 		return n->op == UN_NEG ? mk_vals(f, T_INT, vals_op(f, OP_MUL, x->vals, &minus_one)) : x;
 	if (n->op != UN_INV && x->kind == T_FLOAT)
-		return n->op == UN_POS ? x : x->vals && x->vals->n == 1 ? mk_float(f, -x->vals->f[0]) : mk(f, T_FLOAT);
+		return n->op == UN_POS		    ? x
+		       : x->vals && x->vals->n == 1 ? mk_float(f, -x->vals->f[0])
+						    : mk(f, T_FLOAT);
 	if (n->op != UN_INV && x->kind == T_DURATION)
 		return n->op == UN_NEG ? mk_vals(f, T_DURATION, vals_op(f, OP_MUL, x->vals, &minus_one)) : x;
-	say(f, "E-TYPE", n, "`%s` needs a number; this is %.*s", un_op_text(n->op), STR_ARG(a_text(f, x)));
-	return bad(f);
+	facts_say(f, "E-TYPE", n, "`%s` needs a number; this is %.*s", un_op_text(n->op),
+		  STR_ARG(facts_a_text(f, x)));
+	return facts_bad(f);
 }
 
-const Fact *unary(Facts *f, Node *n)
+const Fact *facts_unary(Facts *f, Node *n)
 {
 	if (n->op == UN_NOT) {
-		Env *no = cond(f, n);
+		Env *no = facts_cond(f, n);
 		bool yes_dead = f->env->dead, no_dead = no->dead;
 
 		f->env = env_join(f, f->env, no);
@@ -356,9 +388,9 @@ const Fact *unary(Facts *f, Node *n)
 			return mk_range(f, T_BOOL, !yes_dead, !yes_dead);
 		return mk(f, T_BOOL);
 	}
-	const Fact *x = ex_value(f, n->unary.value), *out = mk(f, T_NEVER);
+	const Fact *x = facts_ex_value(f, n->unary.value), *out = mk(f, T_NEVER);
 
 	for (uint32_t i = 0; i < fact_ways(x); i++)
-		out = join(f, out, unary_one(f, n, fact_way(f, x, i)));
+		out = facts_join(f, out, unary_one(f, n, fact_way(f, x, i)));
 	return out;
 }

@@ -5,7 +5,9 @@
 #include "lang/facts_inside.h"
 
 #define NETWORKS (WIRE_BIT(WIRE_ARP) | WIRE_BIT(WIRE_IP) | WIRE_BIT(WIRE_IPV6))
-#define TRANSPORTS (WIRE_BIT(WIRE_ICMP) | WIRE_BIT(WIRE_ICMPV6) | WIRE_BIT(WIRE_UDP) | WIRE_BIT(WIRE_TCP) | WIRE_BIT(WIRE_ARP))
+#define TRANSPORTS                                                                                           \
+	(WIRE_BIT(WIRE_ICMP) | WIRE_BIT(WIRE_ICMPV6) | WIRE_BIT(WIRE_UDP) | WIRE_BIT(WIRE_TCP) |             \
+	 WIRE_BIT(WIRE_ARP))
 
 /* ---- stacks ---- */
 
@@ -28,7 +30,7 @@ static const Fact *mk_stack(Facts *f, uint64_t must, uint64_t mustnot, const Fac
 	return mk_packet(f, one, 1);
 }
 
-const Fact *any_packet(Facts *f)
+const Fact *facts_any_packet(Facts *f)
 {
 	return mk_stack(f, 0, 0, NULL);
 }
@@ -46,8 +48,9 @@ static bool fields_eq(const Stack *a, const Stack *b)
 
 static bool same_shape(const Stack *a, const Stack *b)
 {
-	return a->built == b->built && a->n == b->n && memcmp(a->id, b->id, a->n) == 0 && a->must == b->must &&
-	       a->mustnot == b->mustnot && a->quote == b->quote && !a->quoted == !b->quoted;
+	return a->built == b->built && a->n == b->n && memcmp(a->id, b->id, a->n) == 0 &&
+	       a->must == b->must && a->mustnot == b->mustnot && a->quote == b->quote &&
+	       !a->quoted == !b->quoted;
 }
 
 bool stack_eq(const Stack *a, const Stack *b)
@@ -87,7 +90,7 @@ static const Stack *shape_join(Facts *f, const Stack *a, const Stack *b)
 
 		ff[s->nfields] = a->field[i];
 		if (o)
-			ff[s->nfields].value = join(f, a->field[i].value, o->value);
+			ff[s->nfields].value = facts_join(f, a->field[i].value, o->value);
 		ff[s->nfields++].maybe |= !o || o->maybe;
 	}
 	for (uint32_t i = 0; i < b->nfields; i++)
@@ -97,7 +100,7 @@ static const Stack *shape_join(Facts *f, const Stack *a, const Stack *b)
 		}
 	s->field = ff;
 	if (a->quoted && b->quoted)
-		s->quoted = join(f, a->quoted, b->quoted);
+		s->quoted = facts_join(f, a->quoted, b->quoted);
 	return stack_eq(s, a) ? a : s;
 }
 
@@ -114,7 +117,8 @@ const Fact *packet_join(Facts *f, const Fact *a, const Fact *b)
 		while (k < n && !same_shape(s[k], b->stack[i]))
 			k++;
 		if (k < n) {
-			const Stack *j = stack_eq(s[k], b->stack[i]) ? s[k] : shape_join(f, s[k], b->stack[i]);
+			const Stack *j =
+				stack_eq(s[k], b->stack[i]) ? s[k] : shape_join(f, s[k], b->stack[i]);
 
 			same &= j == s[k];
 			s[k] = j;
@@ -157,7 +161,7 @@ const Fact *packet_widen(Facts *f, const Fact *x)
 		}
 		t->field = ff;
 		if (t->quoted)
-			t->quoted = any_packet(f);
+			t->quoted = facts_any_packet(f);
 		s[i] = t;
 	}
 	Fact *y = mk_copy(f, x);
@@ -244,32 +248,34 @@ static const Fact *answer_to_stack(Facts *f, const Stack *s)
 	WireId icmp = net == WIRE_IPV6 ? WIRE_ICMPV6 : WIRE_ICMP;
 
 	if (net == WIRE_NONE)
-		return any_packet(f);
+		return facts_any_packet(f);
 	if (net == WIRE_ARP)
 		return mk_stack(f, WIRE_BIT(WIRE_ETHER) | WIRE_BIT(WIRE_ARP), excludes(WIRE_ARP), NULL);
 	uint64_t net_not = excludes(net);
 
 	if (trans == WIRE_NONE)
 		return mk_stack(f, WIRE_BIT(net), net_not, NULL);
-	const Fact *error = mk_stack(f, WIRE_BIT(net) | WIRE_BIT(icmp), net_not | excludes(icmp), quote_of(f, s));
+	const Fact *error =
+		mk_stack(f, WIRE_BIT(net) | WIRE_BIT(icmp), net_not | excludes(icmp), quote_of(f, s));
 
 	if (trans == WIRE_ICMP || trans == WIRE_ICMPV6)
 		return error;
-	return join(f, mk_stack(f, WIRE_BIT(net) | WIRE_BIT(trans), net_not | excludes(trans), NULL), error);
+	return facts_join(f, mk_stack(f, WIRE_BIT(net) | WIRE_BIT(trans), net_not | excludes(trans), NULL),
+			  error);
 }
 
-const Fact *answer_to(Facts *f, const Fact *probe)
+const Fact *facts_answer_to(Facts *f, const Fact *probe)
 {
 	const Fact *out = mk(f, T_NEVER);
 
 	if (probe->kind != T_PACKET)
-		return fact_quiet(probe) ? probe : any_packet(f);
+		return fact_quiet(probe) ? probe : facts_any_packet(f);
 	for (uint32_t i = 0; i < probe->n; i++)
-		out = join(f, out, answer_to_stack(f, probe->stack[i]));
+		out = facts_join(f, out, answer_to_stack(f, probe->stack[i]));
 	return out;
 }
 
-const Fact *as_sent(Facts *f, const Fact *probe)
+const Fact *facts_as_sent(Facts *f, const Fact *probe)
 {
 	(void)f;
 	return probe;
@@ -299,13 +305,14 @@ static const Fact *field_plain(Facts *f, const WireField *w, WireId id, const No
 	case FK_OPTIONS:
 		return mk_list(f, n, 1, mk(f, T_OPTION), (Len){ 0, 40 });
 	case FK_RECORDS:
-		return mk_list(f, n, 1, mk(f, str_is(str_c(w->name), "qd") ? T_DNSQR : T_DNSRR), (Len){ 0, LEN_INF });
+		return mk_list(f, n, 1, mk(f, str_is(str_c(w->name), "qd") ? T_DNSQR : T_DNSRR),
+			       (Len){ 0, LEN_INF });
 	default:
 		return mk(f, T_INT);
 	}
 }
 
-const Fact *field_fact(Facts *f, WireId id, unsigned field, bool quote, const Node *n)
+const Fact *facts_field_fact(Facts *f, WireId id, unsigned field, bool quote, const Node *n)
 {
 	const WireProto *p = wire_proto(id);
 	const WireField *w = &p->fields[field];
@@ -326,7 +333,7 @@ static const Fact *stack_value(Facts *f, const Stack *s, WireId id, unsigned fie
 				break;
 			return mk_from(f, ff->value, n);
 		}
-	return field_fact(f, id, field, s->quote, n);
+	return facts_field_fact(f, id, field, s->quote, n);
 }
 
 static const Fact *layer_field(Facts *f, const Fact *p, WireId id, unsigned field, const Node *n)
@@ -334,7 +341,7 @@ static const Fact *layer_field(Facts *f, const Fact *p, WireId id, unsigned fiel
 	const Fact *out = mk(f, T_NEVER);
 
 	for (uint32_t i = 0; i < p->n; i++)
-		out = join(f, out, stack_value(f, p->stack[i], id, field, n));
+		out = facts_join(f, out, stack_value(f, p->stack[i], id, field, n));
 	return out;
 }
 
@@ -356,10 +363,11 @@ static bool none_has(const Fact *p, uint64_t layers)
 	return true;
 }
 
-static const Fact *no_layer(Facts *f, const Fact *p, uint64_t layers, const char *what, const Node *obj, const Node *at)
+static const Fact *no_layer(Facts *f, const Fact *p, uint64_t layers, const char *what, const Node *obj,
+			    const Node *at)
 {
-	Str s = source(f, obj);
-	bool path = path_var(f, obj) != NULL;
+	Str s = facts_source(f, obj);
+	bool path = facts_path_var(f, obj) != NULL;
 	const char *name = NULL;
 	Diag *d;
 
@@ -367,37 +375,40 @@ static const Fact *no_layer(Facts *f, const Fact *p, uint64_t layers, const char
 		if ((layers & WIRE_BIT(id)) && !name)
 			name = wire_proto((WireId)id)->name;
 	if (none_has(p, layers)) {
-		say(f, "E-LAYER", at, "%.*s has no %s: it is %.*s", STR_ARG(s), what, STR_ARG(text_of(f, p)));
-		return bad(f);
+		facts_say(f, "E-LAYER", at, "%.*s has no %s: it is %.*s", STR_ARG(s), what,
+			  STR_ARG(facts_text_of(f, p)));
+		return facts_bad(f);
 	}
-	d = say(f, "E-LAYER", at, "%.*s may have no %s: it is %.*s", STR_ARG(s), what, STR_ARG(text_of(f, p)));
+	d = facts_say(f, "E-LAYER", at, "%.*s may have no %s: it is %.*s", STR_ARG(s), what,
+		      STR_ARG(facts_text_of(f, p)));
 	d->hint = str_printf(f->a, "test it first: `if %s in %.*s:`", name, STR_ARG(path ? s : STR("p")));
 	if (path)
-		fix_guard(f, d, str_printf(f->a, "%s in %.*s", name, STR_ARG(s)));
-	return bad(f);
+		facts_fix_guard(f, d, str_printf(f->a, "%s in %.*s", name, STR_ARG(s)));
+	return facts_bad(f);
 }
 
 const Fact *packet_index(Facts *f, const Fact *p, Node *n)
 {
 	Node *in = n->index.index;
-	const Fact *i = in->kind == N_SLICE ? mk(f, T_NONE) : ex(f, in);
+	const Fact *i = in->kind == N_SLICE ? mk(f, T_NONE) : facts_ex(f, in);
 	Str s;
 
 	if (fact_quiet(i))
 		return i;
 	if (i->kind != T_PROTO) {
-		Diag *d = say(f, "E-TYPE", in, "a packet is indexed by a layer, like p[TCP]");
+		Diag *d = facts_say(f, "E-TYPE", in, "a packet is indexed by a layer, like p[TCP]");
 
 		if (fact_one_str(i, &s) && wire_proto_by_name(s))
-			fix(f, d, in, s);
+			facts_fix(f, d, in, s);
 		else if (i->kind == T_INT || in->kind == N_SLICE)
 			d->hint = STR("bytes(p) are its bytes");
-		return bad(f);
+		return facts_bad(f);
 	}
 	WireId id = (WireId)i->view;
 
 	if (!all_have(p, WIRE_BIT(id)))
-		return no_layer(f, p, WIRE_BIT(id), str_printf(f->a, "%s layer", wire_proto(id)->name).p, n->index.obj, n);
+		return no_layer(f, p, WIRE_BIT(id), str_printf(f->a, "%s layer", wire_proto(id)->name).p,
+				n->index.obj, n);
 	Fact *x = mk_copy(f, p);
 
 	x->view = (uint8_t)id;
@@ -408,7 +419,7 @@ const Fact *packet_index(Facts *f, const Fact *p, Node *n)
 
 static const Fact *attr_row(Facts *f, BuiltinAttr at, const Fact *p, const Node *n)
 {
-	return mk_from(f, sig_fact(f, sig_attr(&f->sigs, at), &(CallArgs){ .self = p }, n, 0), n);
+	return mk_from(f, facts_sig_fact(f, sig_attr(&f->sigs, at), &(CallArgs){ .self = p }, n, 0), n);
 }
 
 /* p.src, p.dst, p.ttl: of the IP layer, IPv6's hlim, ARP's addresses. */
@@ -423,11 +434,13 @@ static const Fact *attr_network(Facts *f, const Fact *p, Node *n, BuiltinAttr at
 	for (uint32_t i = 0; i < p->n; i++) {
 		const Stack *s = p->stack[i];
 		WireId id = stack_first(s, layers);
-		const char *name = at == A_PACKET_ttl ? (id == WIRE_IPV6 ? "hlim" : "ttl")
-				   : at == A_PACKET_src ? (id == WIRE_ARP ? "psrc" : "src") : id == WIRE_ARP ? "pdst" : "dst";
+		const char *name = at == A_PACKET_ttl	? (id == WIRE_IPV6 ? "hlim" : "ttl")
+				   : at == A_PACKET_src ? (id == WIRE_ARP ? "psrc" : "src")
+				   : id == WIRE_ARP	? "pdst"
+							: "dst";
 		int field = wire_field(wire_proto(id), str_c(name));
 
-		out = join(f, out, stack_value(f, s, id, (unsigned)field, n));
+		out = facts_join(f, out, stack_value(f, s, id, (unsigned)field, n));
 	}
 	return out;
 }
@@ -444,7 +457,7 @@ static const Fact *attr_quoted(Facts *f, const Fact *p, Node *n)
 		const Fact *q = p->stack[i]->quoted;
 
 		maybe |= !q || (q->n && stack_first(q->stack[0], icmp) != WIRE_NONE);
-		out = join(f, out, q ? q : any_packet(f));
+		out = facts_join(f, out, q ? q : facts_any_packet(f));
 	}
 	return maybe ? mk_opt(f, out) : out;
 }
@@ -471,21 +484,26 @@ static const Fact *attr_view(Facts *f, const Fact *p, Node *n, bool *ret_found)
 /* p.sport: Scapy's short form; say where it stands. */
 static const Fact *attr_elsewhere(Facts *f, const Fact *p, Node *n)
 {
-	static const uint8_t order[] = { WIRE_TCP, WIRE_UDP, WIRE_ICMP, WIRE_ICMPV6, WIRE_IP, WIRE_IPV6, WIRE_ARP, WIRE_DNS, WIRE_ETHER };
+	static const uint8_t order[] = { WIRE_TCP,  WIRE_UDP, WIRE_ICMP, WIRE_ICMPV6, WIRE_IP,
+					 WIRE_IPV6, WIRE_ARP, WIRE_DNS,	 WIRE_ETHER };
 	Str name = n->attr.sym->text;
 
 	for (int pass = 0; pass < 2; pass++)
 		for (size_t i = 0; i < sizeof order; i++) {
 			WireId id = (WireId)order[i];
 
-			if (wire_field(wire_proto(id), name) < 0 || (pass ? none_has(p, WIRE_BIT(id)) : !all_have(p, WIRE_BIT(id))))
+			if (wire_field(wire_proto(id), name) < 0 ||
+			    (pass ? none_has(p, WIRE_BIT(id)) : !all_have(p, WIRE_BIT(id))))
 				continue;
-			Diag *d = say(f, "E-FIELD", n, "%.*s is a field of its %s layer", STR_ARG(name), wire_proto(id)->name);
+			Diag *d = facts_say(f, "E-FIELD", n, "%.*s is a field of its %s layer", STR_ARG(name),
+					    wire_proto(id)->name);
 
-			fix(f, d, n, str_printf(f->a, "%.*s[%s].%.*s", STR_ARG(source(f, n->attr.obj)), wire_proto(id)->name, STR_ARG(name)));
-			return bad(f);
+			facts_fix(f, d, n,
+				  str_printf(f->a, "%.*s[%s].%.*s", STR_ARG(facts_source(f, n->attr.obj)),
+					     wire_proto(id)->name, STR_ARG(name)));
+			return facts_bad(f);
 		}
-	return no_attr(f, n, p, false);
+	return facts_no_attr(f, n, p, false);
 }
 
 const Fact *packet_attr(Facts *f, const Fact *p, Node *n)
@@ -496,7 +514,7 @@ const Fact *packet_attr(Facts *f, const Fact *p, Node *n)
 	if (found)
 		return x;
 	if (p->view != WIRE_NONE)
-		return no_attr(f, n, p, false);
+		return facts_no_attr(f, n, p, false);
 	int at = builtin_attr(OWNER_PACKET, n->attr.sym->text);
 
 	switch (at) {
@@ -531,7 +549,8 @@ static int layer_with(const Stack *s, WireId layer, Str name, WireId *ret_id)
 	return -1;
 }
 
-static const Stack *stack_with(Facts *f, const Stack *s, unsigned layer, unsigned field, const Fact *x, const Node *n)
+static const Stack *stack_with(Facts *f, const Stack *s, unsigned layer, unsigned field, const Fact *x,
+			       const Node *n)
 {
 	Stack *t = arena_new(f->a, Stack);
 	FieldFact *ff = arena_new_n(f->a, FieldFact, s->nfields + 1);
@@ -542,7 +561,9 @@ static const Stack *stack_with(Facts *f, const Stack *s, unsigned layer, unsigne
 		if (s->field[i].layer != layer || s->field[i].field != field)
 			ff[t->nfields++] = s->field[i];
 	if (x->kind != T_NONE)
-		ff[t->nfields++] = (FieldFact){ .layer = (uint8_t)layer, .field = (uint8_t)field, .value = x, .node = n };
+		ff[t->nfields++] = (FieldFact){
+			.layer = (uint8_t)layer, .field = (uint8_t)field, .value = x, .node = n
+		};
 	t->field = ff;
 	return t;
 }
@@ -553,7 +574,8 @@ const Fact *packet_with(Facts *f, const Fact *p, WireId layer, Node *target, con
 	Str name = target->attr.sym->text;
 
 	if (layer != WIRE_NONE && !all_have(p, WIRE_BIT(layer)))
-		return no_layer(f, p, WIRE_BIT(layer), str_printf(f->a, "%s layer", wire_proto(layer)->name).p,
+		return no_layer(f, p, WIRE_BIT(layer),
+				str_printf(f->a, "%s layer", wire_proto(layer)->name).p,
 				target->attr.obj->index.obj, target);
 	for (uint32_t i = 0; i < p->n; i++) {
 		WireId id = WIRE_NONE;
@@ -565,8 +587,10 @@ const Fact *packet_with(Facts *f, const Fact *p, WireId layer, Node *target, con
 			continue;
 		}
 		if (at < 0)
-			return no_attr(f, target, p, false);
-		const Fact *v = x->kind == T_NONE ? x : field_value(f, id, (unsigned)at & 0xff, x, value, &many);
+			return facts_no_attr(f, target, p, false);
+		const Fact *v = x->kind == T_NONE
+					? x
+					: facts_field_value(f, id, (unsigned)at & 0xff, x, value, &many);
 
 		if (v->kind == T_ERROR)
 			return v;

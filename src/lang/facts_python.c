@@ -9,9 +9,10 @@
 /* What items of a list are, as numbers: duration, or float. */
 static const Fact *number_items(Facts *f, const Fact *x, Node *n, Len *len)
 {
-	const Fact *e = iterate(f, x, n, len);
+	const Fact *e = facts_iterate(f, x, n, len);
 
-	return e->kind == T_ANY && x->cell && x->cell->elem->kind == T_NEVER ? mk(f, T_NEVER) : need(f, e, n);
+	return e->kind == T_ANY && x->cell && x->cell->elem->kind == T_NEVER ? mk(f, T_NEVER)
+									     : facts_need(f, e, n);
 }
 
 const Fact *b_summarize(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
@@ -22,7 +23,8 @@ const Fact *b_summarize(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	(void)which, (void)n;
 	if (e->kind == T_ERROR)
 		return e;
-	return mk_stats(f, e->kind == T_DURATION || e->kind == T_NEVER || e->kind == T_ANY ? mk(f, T_DURATION) : mk(f, T_FLOAT));
+	return mk_stats(f, e->kind == T_DURATION || e->kind == T_NEVER || e->kind == T_ANY ? mk(f, T_DURATION)
+											   : mk(f, T_FLOAT));
 }
 
 const Fact *b_sum(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
@@ -47,16 +49,18 @@ const Fact *b_sum(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	return mk(f, T_INT);
 }
 
-const Fact *key_of(Facts *f, CallArgs *c, uint32_t i, const Fact *elem)
+const Fact *facts_key_of(Facts *f, CallArgs *c, uint32_t i, const Fact *elem)
 {
 	if (!c->arg[i] || c->arg[i]->kind == T_NONE)
 		return elem;
-	const Fact *k = call_fn(f, c->arg[i], &elem, 1, c->node[i]);
+	const Fact *k = facts_call_fn(f, c->arg[i], &elem, 1, c->node[i]);
 
-	return need(f, k, c->arg[i]->kind == T_FUNC && !c->arg[i]->from_fn ? c->arg[i]->node->func.value : c->node[i]);
+	return facts_need(f, k,
+			  c->arg[i]->kind == T_FUNC && !c->arg[i]->from_fn ? c->arg[i]->node->func.value
+									   : c->node[i]);
 }
 
-void check_order(Facts *f, const Fact *k, Node *n)
+void facts_check_order(Facts *f, const Fact *k, Node *n)
 {
 	static const uint8_t no[] = { T_DICT, T_PACKET, T_RESULT, T_ANSWERS, T_OPTION, T_STATS, T_NONE };
 
@@ -65,25 +69,27 @@ void check_order(Facts *f, const Fact *k, Node *n)
 
 		for (size_t j = 0; j < sizeof no; j++)
 			if (w->kind == no[j]) {
-				Diag *d = say(f, "E-TYPE", n, "%.*s has no order", STR_ARG(a_text(f, w)));
+				Diag *d = facts_say(f, "E-TYPE", n, "%.*s has no order",
+						    STR_ARG(facts_a_text(f, w)));
 
 				d->hint = STR("say by what: key=lambda x: x.rtt");
 				return;
 			}
 	}
 	if (k->kind == T_UNION)
-		say(f, "E-TYPE", n, "items of different types can't be ordered: %.*s", STR_ARG(text_of(f, k)));
+		facts_say(f, "E-TYPE", n, "items of different types can't be ordered: %.*s",
+			  STR_ARG(facts_text_of(f, k)));
 	else if (k->none && k->kind != T_ANY)
-		say(f, "E-NONE", n, "some items may be None: they have no order");
+		facts_say(f, "E-NONE", n, "some items may be None: they have no order");
 }
 
 const Fact *b_sorted(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 {
 	Len l;
-	const Fact *e = iterate(f, c->arg[0], c->node[0], &l);
+	const Fact *e = facts_iterate(f, c->arg[0], c->node[0], &l);
 
 	if (which == BI_sorted && !fact_quiet(e))
-		check_order(f, key_of(f, c, 1, e), c->node[1] ? c->node[1] : c->node[0]);
+		facts_check_order(f, facts_key_of(f, c, 1, e), c->node[1] ? c->node[1] : c->node[0]);
 	const Fact *x = mk_list(f, n, 0, e->kind == T_ANY && c->arg[0]->cell ? c->arg[0]->cell->elem : e, l);
 
 	cell_changed(f, x->cell);
@@ -113,23 +119,23 @@ const Fact *b_max(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	const Fact *e = mk(f, T_NEVER);
 
 	if (!c->nrest) {
-		say(f, "E-ARGS", n, "%s needs a list or several values", c->name);
-		return bad(f);
+		facts_say(f, "E-ARGS", n, "%s needs a list or several values", c->name);
+		return facts_bad(f);
 	}
 	if (c->nrest == 1) {
-		const Fact *x = need(f, c->rest[0], c->rest_node[0]);
+		const Fact *x = facts_need(f, c->rest[0], c->rest_node[0]);
 
-		e = iterate(f, x, c->rest_node[0], &l);
+		e = facts_iterate(f, x, c->rest_node[0], &l);
 		if (x->cell && x->cell->elem->kind == T_NEVER && !c->arg[2])
 			return mk(f, T_ANY);
 	}
 	for (uint32_t i = 0; c->nrest > 1 && i < c->nrest; i++)
-		e = join(f, e, need(f, c->rest[i], c->rest_node[i]));
+		e = facts_join(f, e, facts_need(f, c->rest[i], c->rest_node[i]));
 	if (!fact_quiet(e))
-		check_order(f, key_of(f, c, 1, e), c->node[1] ? c->node[1] : c->rest_node[0]);
+		facts_check_order(f, facts_key_of(f, c, 1, e), c->node[1] ? c->node[1] : c->rest_node[0]);
 	if (c->nrest > 1)
 		e = both_numbers(f, e, which == BI_max, c->rest, c->nrest);
-	return c->arg[2] ? join(f, e, c->arg[2]) : e;
+	return c->arg[2] ? facts_join(f, e, c->arg[2]) : e;
 }
 
 const Fact *b_abs(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
@@ -154,8 +160,8 @@ const Fact *b_round(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 const Fact *b_divmod(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 {
 	(void)which;
-	return mk_pair(f, binary(f, OP_FLOOR, c->arg[0], c->arg[1], c->node[0], c->node[1], n),
-		       binary(f, OP_MOD, c->arg[0], c->arg[1], c->node[0], c->node[1], n));
+	return mk_pair(f, facts_binary(f, OP_FLOOR, c->arg[0], c->arg[1], c->node[0], c->node[1], n),
+		       facts_binary(f, OP_MOD, c->arg[0], c->arg[1], c->node[0], c->node[1], n));
 }
 
 const Fact *b_int(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
@@ -184,8 +190,9 @@ const Fact *b_len(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 		Len x = { 0, LEN_INF };
 
 		if (w->kind == T_NET)
-			iterate(f, w, n, &x);
-		else if (w->kind == T_BYTES || w->cell || w->kind == T_TUPLE || (w->kind == T_STR && !w->vals))
+			facts_iterate(f, w, n, &x);
+		else if (w->kind == T_BYTES || w->cell || w->kind == T_TUPLE ||
+			 (w->kind == T_STR && !w->vals))
 			x = fact_len(w);
 		l = (Len){ x.lo < l.lo ? x.lo : l.lo, x.hi > l.hi ? x.hi : l.hi };
 	}
@@ -200,8 +207,8 @@ const Fact *b_randint(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	if (!vals_bounds(c->arg[0], &lo, &x) || !vals_bounds(c->arg[1], &x, &hi))
 		return mk(f, T_INT);
 	if (lo > hi) {
-		say(f, "E-VALUE", n, "randint needs a <= b");
-		return bad(f);
+		facts_say(f, "E-VALUE", n, "randint needs a <= b");
+		return facts_bad(f);
 	}
 	return mk_range(f, T_INT, lo, hi);
 }
@@ -214,8 +221,8 @@ const Fact *b_range(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 
 	(void)which;
 	if (c->arg[2] && vals_one(c->arg[2], &s) && s == 0) {
-		say(f, "E-VALUE", c->node[2], "a step of 0 never ends");
-		return bad(f);
+		facts_say(f, "E-VALUE", c->node[2], "a step of 0 never ends");
+		return facts_bad(f);
 	}
 	bool step_known = !c->arg[2] || vals_one(c->arg[2], &s);
 	bool from_known = vals_bounds(from, &a, &a2), to_known = vals_bounds(to, &b2, &b);
@@ -225,11 +232,13 @@ const Fact *b_range(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 		uint64_t most = b > a ? ((uint64_t)b - (uint64_t)a + (uint64_t)s - 1) / (uint64_t)s : 0;
 		uint64_t least = b2 > a2 ? ((uint64_t)b2 - (uint64_t)a2 + (uint64_t)s - 1) / (uint64_t)s : 0;
 
-		x = mk_list(f, n, 0, b > a ? mk_range(f, T_INT, a, b - 1) : mk(f, T_NEVER), (Len){ least, most });
+		x = mk_list(f, n, 0, b > a ? mk_range(f, T_INT, a, b - 1) : mk(f, T_NEVER),
+			    (Len){ least, most });
 	} else if (step_known && s < 0 && from_known && to_known) {
 		uint64_t d = 0 - (uint64_t)s, most = a2 > b2 ? ((uint64_t)a2 - (uint64_t)b2 + d - 1) / d : 0;
 
-		x = mk_list(f, n, 0, a2 > b2 ? mk_range(f, T_INT, b2 + 1, a2) : mk(f, T_NEVER), (Len){ 0, most });
+		x = mk_list(f, n, 0, a2 > b2 ? mk_range(f, T_INT, b2 + 1, a2) : mk(f, T_NEVER),
+			    (Len){ 0, most });
 	} else if (step_known && s > 0 && from_known) {
 		x = mk_list(f, n, 0, mk_range(f, T_INT, a, INT64_MAX), (Len){ 0, LEN_INF });
 	} else {
@@ -248,7 +257,9 @@ const Fact *b_str(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 		return mk_str(f, T_STR, STR(""));
 	const Vals *v = which == BI_str ? vals_texts(f, c->arg[0]) : NULL;
 
-	return v ? mk_vals(f, T_STR, v) : c->arg[0]->kind == T_STR && which == BI_str ? c->arg[0] : mk(f, T_STR);
+	return v					     ? mk_vals(f, T_STR, v)
+	       : c->arg[0]->kind == T_STR && which == BI_str ? c->arg[0]
+							     : mk(f, T_STR);
 }
 
 const Fact *b_ip(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
@@ -256,15 +267,16 @@ const Fact *b_ip(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	const Fact *x = c->arg[0], *y;
 
 	if (x->kind == T_STR && x->vals)
-		y = which == BI_ip ? to_ip(f, x, c->node[0], false, "ip") : which == BI_net ? to_net(f, x, c->node[0], "net")
-									    : to_mac(f, x, c->node[0], "mac");
+		y = which == BI_ip    ? facts_to_ip(f, x, c->node[0], false, "ip")
+		    : which == BI_net ? facts_to_net(f, x, c->node[0], "net")
+				      : facts_to_mac(f, x, c->node[0], "mac");
 	else if (which == BI_net && x->kind == T_IP)
-		y = to_net(f, x, c->node[0], "net");
+		y = facts_to_net(f, x, c->node[0], "net");
 	else if (x->kind == T_IP || x->kind == T_NET || x->kind == T_MAC)
 		y = x;
 	else
 		y = mk(f, which == BI_ip ? T_IP : which == BI_net ? T_NET : T_MAC);
-	return y ? mk_from(f, y, x->origin ? x->origin : n) : bad(f);
+	return y ? mk_from(f, y, x->origin ? x->origin : n) : facts_bad(f);
 }
 
 const Fact *b_bytes(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
@@ -290,8 +302,8 @@ const Fact *b_random_bytes(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	if (!vals_bounds(c->arg[0], &lo, &hi))
 		return mk(f, T_BYTES);
 	if (hi < 0 || lo > 16777216) {
-		say(f, "E-VALUE", c->node[0], "random_bytes makes 0 to 16777216 bytes");
-		return bad(f);
+		facts_say(f, "E-VALUE", c->node[0], "random_bytes makes 0 to 16777216 bytes");
+		return facts_bad(f);
 	}
 	return mk_len(f, T_BYTES, (Len){ lo > 0 ? (uint64_t)lo : 0, (uint64_t)hi });
 }
@@ -308,9 +320,9 @@ const Fact *b_bool(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 
 /* ---- containers ---- */
 
-const Fact *items_len(Facts *f, const Fact *x, Node *at, Len *l)
+const Fact *facts_items_len(Facts *f, const Fact *x, Node *at, Len *l)
 {
-	const Fact *e = iterate(f, x, at, l);
+	const Fact *e = facts_iterate(f, x, at, l);
 
 	return x->cell && x->cell->elem->kind == T_NEVER && x->kind != T_DICT ? mk(f, T_NEVER) : e;
 }
@@ -318,13 +330,13 @@ const Fact *items_len(Facts *f, const Fact *x, Node *at, Len *l)
 const Fact *b_list(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 {
 	Len l = { 0, 0 };
-	const Fact *e = c->arg[0] ? items_len(f, c->arg[0], c->node[0], &l) : mk(f, T_NEVER);
+	const Fact *e = c->arg[0] ? facts_items_len(f, c->arg[0], c->node[0], &l) : mk(f, T_NEVER);
 
 	if (which == BI_set)
 		return mk_set(f, n, 0, e, l);
 	if (which == BI_tuple) {
 		uint32_t k = 0;
-		const Fact *const *item = c->arg[0] ? items_known(f, c->arg[0], &k) : NULL;
+		const Fact *const *item = c->arg[0] ? facts_items_known(f, c->arg[0], &k) : NULL;
 
 		return item ? mk_tuple(f, item, k) : mk_tuple_of(f, e);
 	}
@@ -345,7 +357,8 @@ const Fact *b_dict(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 		x->cell->record = !x->cell->dict_use;
 		for (uint32_t i = 0; i < n->call.n; i++)
 			if (n->call.arg[i].name)
-				cell_field_set(f, x->cell, n->call.arg[i].name->text, ex(f, n->call.arg[i].value));
+				cell_field_set(f, x->cell, n->call.arg[i].name->text,
+					       facts_ex(f, n->call.arg[i].value));
 		return x;
 	}
 	if (!c->arg[0]) {
@@ -358,9 +371,10 @@ const Fact *b_dict(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 		cell_use_as_dict(f, c->arg[0], n);
 		return mk_dict(f, n, 0, c->arg[0]->cell->key, c->arg[0]->cell->elem, fact_len(c->arg[0]));
 	}
-	const Fact *e = items_len(f, c->arg[0], c->node[0], &l);
+	const Fact *e = facts_items_len(f, c->arg[0], c->node[0], &l);
 	bool pair = e->kind == T_TUPLE && !e->open && e->n == 2;
-	const Fact *d = mk_dict(f, n, 0, pair ? e->item[0] : mk(f, T_ANY), pair ? e->item[1] : mk(f, T_ANY), l);
+	const Fact *d =
+		mk_dict(f, n, 0, pair ? e->item[0] : mk(f, T_ANY), pair ? e->item[1] : mk(f, T_ANY), l);
 
 	d->cell->dict_use = true;
 	return d;
@@ -369,17 +383,17 @@ const Fact *b_dict(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 const Fact *b_enumerate(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 {
 	Len l;
-	const Fact *e = iterate(f, c->arg[0], c->node[0], &l), *i = mk(f, T_INT);
+	const Fact *e = facts_iterate(f, c->arg[0], c->node[0], &l), *i = mk(f, T_INT);
 	int64_t lo = 0, hi = 0;
 
 	(void)which;
 	if ((!c->arg[1] || vals_bounds(c->arg[1], &lo, &hi)) && l.hi && l.hi < INT32_MAX)
-		i = mk_range(f, T_INT, lo, sat64_add(hi, (int64_t)l.hi - 1));
+		i = mk_range(f, T_INT, lo, facts_sat64_add(hi, (int64_t)l.hi - 1));
 	else if (!c->arg[1] || vals_bounds(c->arg[1], &lo, &hi))
 		i = mk_range(f, T_INT, lo, INT64_MAX);
 	const Fact *x = mk_list(f, n, 0, mk_pair(f, i, e), l);
 	uint32_t k = 0;
-	const Fact *const *item = items_known(f, c->arg[0], &k);
+	const Fact *const *item = facts_items_known(f, c->arg[0], &k);
 
 	x->cell->at_known &= item != NULL;
 	for (uint32_t j = 0; item && !c->arg[1] && x->cell->at_known && j < k; j++)
@@ -396,7 +410,7 @@ const Fact *b_zip(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	for (uint32_t i = 0; i < c->nrest; i++) {
 		Len l;
 
-		item[i] = iterate(f, c->rest[i], c->rest_node[i], &l);
+		item[i] = facts_iterate(f, c->rest[i], c->rest_node[i], &l);
 		all = (Len){ l.lo < all.lo ? l.lo : all.lo, l.hi < all.hi ? l.hi : all.hi };
 	}
 	const Fact *x = mk_list(f, n, 0, mk_tuple(f, item, c->nrest), c->nrest ? all : (Len){ 0, 0 });
@@ -412,20 +426,23 @@ const Fact *b_map(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	Len all = { LEN_INF, LEN_INF }, l;
 
 	if (which == BI_filter) {
-		item[k++] = iterate(f, c->arg[1], c->node[1], &all);
+		item[k++] = facts_iterate(f, c->arg[1], c->node[1], &all);
 		all.lo = 0;
 	}
 	for (uint32_t i = 0; which == BI_map && i < c->nrest; i++) {
-		item[k++] = iterate(f, c->rest[i], c->rest_node[i], &l);
+		item[k++] = facts_iterate(f, c->rest[i], c->rest_node[i], &l);
 		all = (Len){ l.lo < all.lo ? l.lo : all.lo, l.hi < all.hi ? l.hi : all.hi };
 	}
 	Loop loop = { .up = f->frame->loop, .since = ++f->gen, .rounds = all.hi };
 
 	f->frame->loop = &loop;
-	const Fact *y = c->arg[0]->kind == T_NONE ? item[0] : call_fn(f, c->arg[0], item, k, c->node[0]);
+	const Fact *y =
+		c->arg[0]->kind == T_NONE ? item[0] : facts_call_fn(f, c->arg[0], item, k, c->node[0]);
 
 	f->frame->loop = loop.up;
-	const Fact *x = mk_list(f, n, 0, which == BI_filter ? (c->arg[0]->kind == T_NONE ? mk_some(f, item[0]) : item[0]) : y, all);
+	const Fact *x = mk_list(
+		f, n, 0, which == BI_filter ? (c->arg[0]->kind == T_NONE ? mk_some(f, item[0]) : item[0]) : y,
+		all);
 
 	x->cell->at_known = false;
 	return x;
@@ -434,7 +451,7 @@ const Fact *b_map(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 const Fact *b_count_by(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 {
 	Len l;
-	const Fact *e = iterate(f, c->arg[0], c->node[0], &l), *k = e;
+	const Fact *e = facts_iterate(f, c->arg[0], c->node[0], &l), *k = e;
 	Str name;
 
 	(void)which;
@@ -442,9 +459,12 @@ const Fact *b_count_by(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 		int at = e->kind == T_PACKET ? builtin_attr(OWNER_PACKET, name) : -1;
 		const Fact *v = e->kind == T_DICT ? cell_field(e->cell, name) : NULL;
 
-		k = v ? v : at >= 0 ? sig_fact(f, sig_attr(&f->sigs, (BuiltinAttr)at), &(CallArgs){ .self = e }, n, 3) : mk(f, T_ANY);
+		k = v	      ? v
+		    : at >= 0 ? facts_sig_fact(f, sig_attr(&f->sigs, (BuiltinAttr)at),
+					       &(CallArgs){ .self = e }, n, 3)
+			      : mk(f, T_ANY);
 	} else if (c->arg[1] && !fact_quiet(e)) {
-		k = call_fn(f, c->arg[1], &e, 1, c->node[1]);
+		k = facts_call_fn(f, c->arg[1], &e, 1, c->node[1]);
 	}
 	const Fact *d = mk_dict(f, n, 0, k, mk_range(f, T_INT, 0, INT64_MAX), (Len){ 0, l.hi });
 
@@ -477,14 +497,16 @@ const Fact *b_pack(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 			continue;
 		}
 		if (!at || !*at || count > 65536) {
-			say(f, "E-VALUE", c->node[0], "`%c` is no code of pack", ch);
-			return bad(f);
+			facts_say(f, "E-VALUE", c->node[0], "`%c` is no code of pack", ch);
+			return facts_bad(f);
 		}
 		uint64_t times = has ? count : 1, one = (uint64_t)(sizes[at - codes] - '0');
 
 		size += times * one;
-		const Fact *v = strchr("cs", ch) || ch == 'p' ? mk(f, T_BYTES) : ch == '?' ? mk(f, T_BOOL)
-				: strchr("fd", ch) ? mk(f, T_FLOAT) : mk(f, T_INT);
+		const Fact *v = strchr("cs", ch) || ch == 'p' ? mk(f, T_BYTES)
+				: ch == '?'		      ? mk(f, T_BOOL)
+				: strchr("fd", ch)	      ? mk(f, T_FLOAT)
+							      : mk(f, T_INT);
 
 		for (uint64_t k = 0; k < (ch == 's' || ch == 'p' ? 1 : ch == 'x' ? 0 : times); k++)
 			if (values < 256)
@@ -495,8 +517,9 @@ const Fact *b_pack(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	if (which == BI_unpack)
 		return mk_tuple(f, item, (uint32_t)values);
 	if (c->nrest != values && values < 256) {
-		say(f, "E-ARGS", n, "the format takes %llu value%s; %u given", (unsigned long long)values, values == 1 ? "" : "s", c->nrest);
-		return bad(f);
+		facts_say(f, "E-ARGS", n, "the format takes %llu value%s; %u given",
+			  (unsigned long long)values, values == 1 ? "" : "s", c->nrest);
+		return facts_bad(f);
 	}
 	return fixed ? mk_len(f, T_BYTES, (Len){ size, size }) : mk(f, T_BYTES);
 }

@@ -10,16 +10,16 @@
 
 typedef const Fact *BuiltinRule(Facts *f, Node *n, BuiltinFunc which, CallArgs *c);
 
-BuiltinRule b_abs, b_bool, b_bytes, b_count_by, b_dict, b_divmod, b_enumerate, b_int, b_ip, b_len,
-	b_list, b_map, b_max, b_pack, b_randint, b_random_bytes, b_range, b_round, b_sorted, b_str, b_sum,
+BuiltinRule b_abs, b_bool, b_bytes, b_count_by, b_dict, b_divmod, b_enumerate, b_int, b_ip, b_len, b_list,
+	b_map, b_max, b_pack, b_randint, b_random_bytes, b_range, b_round, b_sorted, b_str, b_sum,
 	b_summarize, b_zip;
 
-bool fit_args(Facts *f, CallArgs *c);
-const Fact *ret_of(Facts *f, const CallArgs *c, const Node *n);
+bool facts_fit_args(Facts *f, CallArgs *c);
+const Fact *facts_ret_of(Facts *f, const CallArgs *c, const Node *n);
 /* What a list's items are ordered or counted by: the key's result, or they themselves. */
-const Fact *key_of(Facts *f, CallArgs *c, uint32_t i, const Fact *elem);
-void check_order(Facts *f, const Fact *k, Node *n);
+const Fact *facts_key_of(Facts *f, CallArgs *c, uint32_t i, const Fact *elem);
+void facts_check_order(Facts *f, const Fact *k, Node *n);
 /* Items of x; T_NEVER for a list that nothing was put into. */
-const Fact *items_len(Facts *f, const Fact *x, Node *at, Len *l);
+const Fact *facts_items_len(Facts *f, const Fact *x, Node *at, Len *l);
 
 #endif

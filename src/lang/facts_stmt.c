@@ -49,7 +49,7 @@ static const Fact *iterate_one(Facts *f, const Fact *x, const Node *at, Len *ret
 		const Fact *e = mk(f, T_NEVER);
 
 		for (uint32_t i = 0; i < x->n; i++)
-			e = join(f, e, mk_aged(f, x->item[i]));
+			e = facts_join(f, e, mk_aged(f, x->item[i]));
 		return e->kind == T_NEVER ? mk(f, T_ANY) : e;
 	}
 	case T_STR:
@@ -69,17 +69,18 @@ static const Fact *iterate_one(Facts *f, const Fact *x, const Node *at, Len *ret
 	default:
 		break;
 	}
-	Diag *d = say(f, "E-TYPE", at, "`for` needs something with items; this is %.*s", STR_ARG(a_text(f, x)));
+	Diag *d = facts_say(f, "E-TYPE", at, "`for` needs something with items; this is %.*s",
+			    STR_ARG(facts_a_text(f, x)));
 
 	*ret_len = (Len){ 0, LEN_INF };
 	if (x->kind == T_ANSWERS)
-		fix(f, d, at, str_printf(f->a, "%.*s.ans", STR_ARG(source(f, at))));
+		facts_fix(f, d, at, str_printf(f->a, "%.*s.ans", STR_ARG(facts_source(f, at))));
 	else if (x->kind == T_INT)
-		fix(f, d, at, str_printf(f->a, "range(%.*s)", STR_ARG(source(f, at))));
-	return bad(f);
+		facts_fix(f, d, at, str_printf(f->a, "range(%.*s)", STR_ARG(facts_source(f, at))));
+	return facts_bad(f);
 }
 
-const Fact *iterate(Facts *f, const Fact *x, const Node *at, Len *ret_len)
+const Fact *facts_iterate(Facts *f, const Fact *x, const Node *at, Len *ret_len)
 {
 	const Fact *e = mk(f, T_NEVER);
 	Len all = { LEN_INF, 0 };
@@ -87,7 +88,7 @@ const Fact *iterate(Facts *f, const Fact *x, const Node *at, Len *ret_len)
 	for (uint32_t i = 0; i < fact_ways(x); i++) {
 		Len l;
 
-		e = join(f, e, iterate_one(f, fact_way(f, x, i), at, &l));
+		e = facts_join(f, e, iterate_one(f, fact_way(f, x, i), at, &l));
 		all = (Len){ l.lo < all.lo ? l.lo : all.lo, l.hi > all.hi ? l.hi : all.hi };
 	}
 	*ret_len = all;
@@ -101,7 +102,8 @@ static const Fact *unpack_item(Facts *f, const Fact *x, uint32_t i, uint32_t n, 
 	if (x->kind == T_TUPLE && !x->open)
 		return x->item[i];
 	if (x->kind == T_ANSWERS)
-		return sig_fact(f, sig_attr(&f->sigs, i ? A_ANSWERS_unans : A_ANSWERS_ans), &(CallArgs){ .self = x }, at, i);
+		return facts_sig_fact(f, sig_attr(&f->sigs, i ? A_ANSWERS_unans : A_ANSWERS_ans),
+				      &(CallArgs){ .self = x }, at, i);
 	if (x->kind == T_LIST && x->cell->at_known && x->cell->at.n == n)
 		return mk_aged(f, x->cell->at.p[i]);
 	Len l;
@@ -116,26 +118,27 @@ static bool unpack_fits(Facts *f, const Fact *x, uint32_t n, const Node *value)
 	if (fact_quiet(x) || (n >= l.lo && n <= l.hi))
 		return true;
 	if (l.lo == l.hi)
-		say(f, "E-TYPE", value, "%llu value%s for %u name%s", (unsigned long long)l.lo, l.lo == 1 ? "" : "s", n,
-		    n == 1 ? "" : "s");
+		facts_say(f, "E-TYPE", value, "%llu value%s for %u name%s", (unsigned long long)l.lo,
+			  l.lo == 1 ? "" : "s", n, n == 1 ? "" : "s");
 	else
-		say(f, "E-TYPE", value, "too %s values for %u names", l.lo > n ? "many" : "few", n);
+		facts_say(f, "E-TYPE", value, "too %s values for %u names", l.lo > n ? "many" : "few", n);
 	return false;
 }
 
 static void assign_items(Facts *f, Node *target, const Fact *x, const Node *value)
 {
-	x = need(f, x, value);
+	x = facts_need(f, x, value);
 	bool ok = true;
 
 	for (uint32_t i = 0; i < fact_ways(x); i++)
 		ok = ok && unpack_fits(f, fact_way(f, x, i), target->list.n, value);
 	for (uint32_t k = 0; k < target->list.n; k++) {
-		const Fact *item = ok ? mk(f, T_NEVER) : bad(f);
+		const Fact *item = ok ? mk(f, T_NEVER) : facts_bad(f);
 
 		for (uint32_t i = 0; ok && i < fact_ways(x); i++)
-			item = join(f, item, unpack_item(f, fact_way(f, x, i), k, target->list.n, value));
-		assign(f, target->list.p[k], item, value);
+			item = facts_join(f, item,
+					  unpack_item(f, fact_way(f, x, i), k, target->list.n, value));
+		facts_assign(f, target->list.p[k], item, value);
 	}
 }
 
@@ -144,16 +147,17 @@ static void store_list(Facts *f, const Fact *c, Node *target, const Fact *x)
 	if (target->index.index->kind == N_SLICE) {
 		Len l;
 
-		ex(f, target->index.index);
-		cell_elem(f, c->cell, iterate(f, x, target, &l));
+		facts_ex(f, target->index.index);
+		cell_elem(f, c->cell, facts_iterate(f, x, target, &l));
 		cell_shrinks(f, c->cell);
 		cell_grow(f, c, target, l.hi);
 		return;
 	}
-	const Fact *i = ex_value(f, target->index.index);
+	const Fact *i = facts_ex_value(f, target->index.index);
 
 	if (!fact_quiet(i) && i->kind != T_INT && i->kind != T_BOOL)
-		say(f, "E-TYPE", target->index.index, "a list's index is an int, not %.*s", STR_ARG(a_text(f, i)));
+		facts_say(f, "E-TYPE", target->index.index, "a list's index is an int, not %.*s",
+			  STR_ARG(facts_a_text(f, i)));
 	cell_changed(f, c->cell);
 	cell_elem(f, c->cell, x);
 }
@@ -161,7 +165,7 @@ static void store_list(Facts *f, const Fact *c, Node *target, const Fact *x)
 static void store_dict(Facts *f, const Fact *c, Node *target, const Fact *x)
 {
 	Node *key = target->index.index;
-	const Fact *k = ex(f, key);
+	const Fact *k = facts_ex(f, key);
 
 	if (key->kind == N_STR && c->cell->record) {
 		cell_field_set(f, c->cell, key->s, x);
@@ -176,7 +180,7 @@ static void store_dict(Facts *f, const Fact *c, Node *target, const Fact *x)
 
 static void store_index(Facts *f, Node *target, const Fact *x, const Node *value)
 {
-	const Fact *c = ex_value(f, target->index.obj);
+	const Fact *c = facts_ex_value(f, target->index.obj);
 
 	for (uint32_t i = 0; i < fact_ways(c); i++) {
 		const Fact *w = fact_way(f, c, i);
@@ -186,10 +190,12 @@ static void store_index(Facts *f, Node *target, const Fact *x, const Node *value
 		} else if (w->kind == T_DICT) {
 			store_dict(f, w, target, x);
 		} else if (!fact_quiet(w)) {
-			Diag *d = say(f, "E-TYPE", target, "an item of %.*s can't be assigned", STR_ARG(a_text(f, w)));
+			Diag *d = facts_say(f, "E-TYPE", target, "an item of %.*s can't be assigned",
+					    STR_ARG(facts_a_text(f, w)));
 
 			if (w->kind == T_TUPLE || w->kind == T_STR || w->kind == T_BYTES)
-				d->hint = STR("tuples, str and bytes never change: make a new one, or use a list");
+				d->hint = STR(
+					"tuples, str and bytes never change: make a new one, or use a list");
 		}
 	}
 	(void)value;
@@ -217,21 +223,23 @@ static void store_attr(Facts *f, Node *target, const Fact *x, Node *value)
 	Node *obj = target->attr.obj;
 	WireId layer = WIRE_NONE;
 
-	if (obj->kind == N_INDEX && obj->index.index->kind == N_NAME && obj->index.index->name.ref == REF_PROTO) {
+	if (obj->kind == N_INDEX && obj->index.index->kind == N_NAME &&
+	    obj->index.index->name.ref == REF_PROTO) {
 		layer = (WireId)obj->index.index->name.index;
 		obj = obj->index.obj;
 	}
-	const Fact *p = ex_value(f, obj);
+	const Fact *p = facts_ex_value(f, obj);
 
 	if (fact_quiet(p))
 		return;
 	if (p->kind != T_PACKET) {
-		say(f, "E-TYPE", target, "%.*s never changes: .%.*s can't be assigned", STR_ARG(a_text(f, p)),
-		    STR_ARG(target->attr.sym->text));
+		facts_say(f, "E-TYPE", target, "%.*s never changes: .%.*s can't be assigned",
+			  STR_ARG(facts_a_text(f, p)), STR_ARG(target->attr.sym->text));
 		return;
 	}
 	if (obj->kind != N_NAME || obj->name.ref != REF_VAR || is_loop_var(f, obj->name.var)) {
-		Diag *d = say(f, "E-VALUE", target, "packets are values: this would change a copy that nobody sees");
+		Diag *d = facts_say(f, "E-VALUE", target,
+				    "packets are values: this would change a copy that nobody sees");
 
 		d->hint = STR("bind it to a variable of its own first: q = p; q.ttl = 5, and use q");
 		return;
@@ -239,7 +247,7 @@ static void store_attr(Facts *f, Node *target, const Fact *x, Node *value)
 	env_set(f, obj->name.var, packet_with(f, p, layer, target, x, value));
 }
 
-void assign(Facts *f, Node *target, const Fact *x, const Node *value)
+void facts_assign(Facts *f, Node *target, const Fact *x, const Node *value)
 {
 	switch (target->kind) {
 	case N_NAME:
@@ -262,10 +270,10 @@ void assign(Facts *f, Node *target, const Fact *x, const Node *value)
 }
 
 /* list += items: the same object grows. */
-const Fact *store_add(Facts *f, const Fact *list, const Fact *items, const Node *at)
+const Fact *facts_store_add(Facts *f, const Fact *list, const Fact *items, const Node *at)
 {
 	Len l;
-	const Fact *e = iterate(f, items, at, &l);
+	const Fact *e = facts_iterate(f, items, at, &l);
 
 	if (l.hi) {
 		if (e->kind != T_ANY || items->kind == T_ANY)
@@ -278,10 +286,10 @@ const Fact *store_add(Facts *f, const Fact *list, const Fact *items, const Node 
 static void do_augment(Facts *f, Node *n)
 {
 	Node *t = n->augment.target;
-	const Fact *old = ex_value(f, t), *x = ex_value(f, n->augment.value);
+	const Fact *old = facts_ex_value(f, t), *x = facts_ex_value(f, n->augment.value);
 
 	if (n->op == OP_ADD && old->kind == T_LIST && !fact_quiet(x)) {
-		store_add(f, old, x, n->augment.value);
+		facts_store_add(f, old, x, n->augment.value);
 		return;
 	}
 	if (n->op == OP_OR && (old->kind == T_SET || old->kind == T_DICT) && x->kind == old->kind) {
@@ -294,7 +302,7 @@ static void do_augment(Facts *f, Node *n)
 		cell_grow(f, old, n, fact_len(x).hi);
 		return;
 	}
-	assign(f, t, binary(f, n->op, old, x, t, n->augment.value, n), n->augment.value);
+	facts_assign(f, t, facts_binary(f, n->op, old, x, t, n->augment.value, n), n->augment.value);
 }
 
 /* ---- other statements ---- */
@@ -310,21 +318,22 @@ static void do_expr(Facts *f, Node *n)
 
 	if (is_declaration(v) || v->kind == N_STR)
 		return;
-	ex(f, v);
-	warn_dropped(f, v);
+	facts_ex(f, v);
+	facts_warn_dropped(f, v);
 }
 
 static void do_return(Facts *f, Node *n)
 {
 	Frame *fr = f->frame;
-	const Fact *x = n->expr.value ? ex(f, n->expr.value) : mk(f, T_NONE);
+	const Fact *x = n->expr.value ? facts_ex(f, n->expr.value) : mk(f, T_NONE);
 
 	if (f->env->dead)
 		return;
 	if (fr->func->kind == N_DEF && fr->func->func.ret)
-		x = fit(f, x, node_type(f, fr->func->func.ret), n->expr.value ? n->expr.value : n, NULL, "the function returns");
-	fr->value = join(f, fr->value, x);
-	leave(f, &fr->ret);
+		x = facts_fit(f, x, facts_node_type(f, fr->func->func.ret), n->expr.value ? n->expr.value : n,
+			      NULL, "the function returns");
+	fr->value = facts_join(f, fr->value, x);
+	facts_leave(f, &fr->ret);
 }
 
 static const Fact *param_text(Facts *f, Node *n, Str text, const SigType *t)
@@ -345,8 +354,8 @@ static const Fact *param_text(Facts *f, Node *n, Str text, const SigType *t)
 
 static void do_param(Facts *f, Node *n)
 {
-	const SigType *t = n->param.type ? node_type(f, n->param.type) : NULL;
-	const Fact *dflt = n->param.value ? ex(f, n->param.value) : NULL, *x = dflt;
+	const SigType *t = n->param.type ? facts_node_type(f, n->param.type) : NULL;
+	const Fact *dflt = n->param.value ? facts_ex(f, n->param.value) : NULL, *x = dflt;
 
 	for (uint32_t i = 0; i < f->in->nparam; i++)
 		if (str_eq(f->in->param[i].name, n->param.sym->text)) {
@@ -361,34 +370,37 @@ static void do_param(Facts *f, Node *n)
 			x = param_text(f, n, f->in->param[i].value, t);
 		}
 	if (!x)
-		x = t ? sig_fact(f, t, NULL, n, 0) : mk(f, T_STR);
+		x = t ? facts_sig_fact(f, t, NULL, n, 0) : mk(f, T_STR);
 	else if (t)
-		x = fit(f, x, t, n->param.value ? n->param.value : n, NULL, "the parameter");
+		x = facts_fit(f, x, t, n->param.value ? n->param.value : n, NULL, "the parameter");
 	env_set(f, n->param.var, mk_from(f, x, n));
 }
 
 static void do_annotate(Facts *f, Node *n)
 {
-	const SigType *t = node_type(f, n->annotate.type);
+	const SigType *t = facts_node_type(f, n->annotate.type);
 
 	if (n->annotate.value)
-		assign(f, n->annotate.target, fit(f, ex(f, n->annotate.value), t, n->annotate.value, NULL, "the annotation"),
-		       n->annotate.value);
+		facts_assign(f, n->annotate.target,
+			     facts_fit(f, facts_ex(f, n->annotate.value), t, n->annotate.value, NULL,
+				       "the annotation"),
+			     n->annotate.value);
 }
 
 static void do_assign(Facts *f, Node *n)
 {
-	const Fact *x = ex(f, n->assign.value);
+	const Fact *x = facts_ex(f, n->assign.value);
 
 	if (x->kind == T_FUNC && !fact_quiet(x))
-		say(f, "E-TYPE", n->assign.value, "functions are arguments only: they can't be kept in a variable");
+		facts_say(f, "E-TYPE", n->assign.value,
+			  "functions are arguments only: they can't be kept in a variable");
 	for (uint32_t i = 0; i < n->assign.targets.n; i++)
-		assign(f, n->assign.targets.p[i], x, n->assign.value);
+		facts_assign(f, n->assign.targets.p[i], x, n->assign.value);
 }
 
-void do_stmt(Facts *f, Node *n)
+void facts_do_stmt(Facts *f, Node *n)
 {
-	step(f, 1);
+	facts_step(f, 1);
 	f->reached[n->id] = 1;
 	f->stmt = n;
 	switch (n->kind) {
@@ -405,21 +417,21 @@ void do_stmt(Facts *f, Node *n)
 		do_augment(f, n);
 		break;
 	case N_IF:
-		do_if(f, n);
+		facts_do_if(f, n);
 		break;
 	case N_WHILE:
-		do_while(f, n);
+		facts_do_while(f, n);
 		break;
 	case N_FOR:
-		do_for(f, n);
+		facts_do_for(f, n);
 		break;
 	case N_BREAK:
 		if (f->frame->loop)
-			leave(f, &f->frame->loop->brk);
+			facts_leave(f, &f->frame->loop->brk);
 		break;
 	case N_CONTINUE:
 		if (f->frame->loop)
-			leave(f, &f->frame->loop->cont);
+			facts_leave(f, &f->frame->loop->cont);
 		break;
 	case N_RETURN:
 		do_return(f, n);
@@ -432,8 +444,8 @@ void do_stmt(Facts *f, Node *n)
 	}
 }
 
-void do_body(Facts *f, Nodes body)
+void facts_do_body(Facts *f, Nodes body)
 {
 	for (uint32_t i = 0; i < body.n && !f->env->dead; i++)
-		do_stmt(f, body.p[i]);
+		facts_do_stmt(f, body.p[i]);
 }

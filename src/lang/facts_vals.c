@@ -9,9 +9,7 @@
 #include "base/sort.h"
 #include "lang/facts_inside.h"
 
-
-
-int64_t sat64_add(int64_t a, int64_t b)
+int64_t facts_sat64_add(int64_t a, int64_t b)
 {
 	int64_t r;
 
@@ -60,7 +58,7 @@ static const Vals *ranges_norm(Facts *f, Range *r, uint32_t n)
 {
 	Vals *v = arena_new(f->a, Vals);
 
-	step(f, n / 16);
+	facts_step(f, n / 16);
 	sort_items(r, n, sizeof *r, range_cmp);
 	n = ranges_pack(r, n, 0);
 	for (uint64_t gap = 1; n > LIMIT_INTERVALS; gap *= 4)
@@ -107,7 +105,8 @@ static Range range_mod(Range a, Range b)
 	if (b.lo == b.hi) {
 		uint64_t size = (uint64_t)a.hi - (uint64_t)a.lo;
 
-		if (a.lo == a.hi || (size < (b.lo < 0 ? 0 - (uint64_t)b.lo : (uint64_t)b.lo) && floor_mod(a.lo, b.lo) <= floor_mod(a.hi, b.lo) &&
+		if (a.lo == a.hi || (size < (b.lo < 0 ? 0 - (uint64_t)b.lo : (uint64_t)b.lo) &&
+				     floor_mod(a.lo, b.lo) <= floor_mod(a.hi, b.lo) &&
 				     floor_div(a.lo, b.lo) == floor_div(a.hi, b.lo)))
 			return (Range){ floor_mod(a.lo, b.lo), floor_mod(a.hi, b.lo) };
 		return b.lo > 0 ? (Range){ 0, b.lo - 1 } : (Range){ b.lo + 1, 0 };
@@ -169,19 +168,21 @@ static bool range_op(BinOp op, Range a, Range b, Range *r)
 {
 	switch (op) {
 	case OP_ADD:
-		*r = (Range){ sat64_add(a.lo, b.lo), sat64_add(a.hi, b.hi) };
+		*r = (Range){ facts_sat64_add(a.lo, b.lo), facts_sat64_add(a.hi, b.hi) };
 		return true;
 	case OP_SUB:
-		*r = (Range){ sat64_add(a.lo, b.hi == INT64_MIN ? INT64_MAX : -b.hi),
-			      sat64_add(a.hi, b.lo == INT64_MIN ? INT64_MAX : -b.lo) };
+		*r = (Range){ facts_sat64_add(a.lo, b.hi == INT64_MIN ? INT64_MAX : -b.hi),
+			      facts_sat64_add(a.hi, b.lo == INT64_MIN ? INT64_MAX : -b.lo) };
 		return true;
 	case OP_MUL:
-		*r = corners(sat64_mul(a.lo, b.lo), sat64_mul(a.lo, b.hi), sat64_mul(a.hi, b.lo), sat64_mul(a.hi, b.hi));
+		*r = corners(sat64_mul(a.lo, b.lo), sat64_mul(a.lo, b.hi), sat64_mul(a.hi, b.lo),
+			     sat64_mul(a.hi, b.hi));
 		return true;
 	case OP_FLOOR:
 		if (b.lo <= 0 && b.hi >= 0)
 			return false;
-		*r = corners(floor_div(a.lo, b.lo), floor_div(a.lo, b.hi), floor_div(a.hi, b.lo), floor_div(a.hi, b.hi));
+		*r = corners(floor_div(a.lo, b.lo), floor_div(a.lo, b.hi), floor_div(a.hi, b.lo),
+			     floor_div(a.hi, b.hi));
 		return true;
 	case OP_MOD:
 		if (b.lo <= 0 && b.hi >= 0)
@@ -210,7 +211,7 @@ const Vals *vals_op(Facts *f, BinOp op, const Vals *a, const Vals *b)
 
 	if (n > LIMIT_INTERVALS * LIMIT_INTERVALS)
 		return NULL;
-	step(f, (uint32_t)n / 8);
+	facts_step(f, (uint32_t)n / 8);
 	Range *r = arena_new_n(f->a, Range, n);
 	uint32_t k = 0;
 
@@ -255,7 +256,8 @@ bool vals_bounds(const Fact *x, int64_t *ret_lo, int64_t *ret_hi)
 {
 	const Vals *v = x->vals;
 
-	if (!v || !v->n || (x->kind != T_INT && x->kind != T_BOOL && x->kind != T_DURATION && x->kind != T_FLAGS))
+	if (!v || !v->n ||
+	    (x->kind != T_INT && x->kind != T_BOOL && x->kind != T_DURATION && x->kind != T_FLAGS))
 		return false;
 	*ret_lo = v->r[0].lo;
 	*ret_hi = v->r[v->n - 1].hi;
@@ -320,7 +322,8 @@ static bool item_eq(FactKind k, const void *a, const void *b)
 	if (k == T_IP) {
 		const Target *x = a, *y = b;
 
-		return str_eq(x->name, y->name) && (x->name.n || (ip_eq(x->lo, y->lo) && ip_eq(x->hi, y->hi)));
+		return str_eq(x->name, y->name) &&
+		       (x->name.n || (ip_eq(x->lo, y->lo) && ip_eq(x->hi, y->hi)));
 	}
 	if (k == T_NET) {
 		const Net *x = a, *y = b;
@@ -343,7 +346,7 @@ static const Vals *sets_join(Facts *f, FactKind k, const Vals *a, const Vals *b,
 	uint32_t n = a->n;
 
 	memcpy(p, a->r, a->n * size);
-	step(f, a->n / 64 * (b->n / 8 + 1));
+	facts_step(f, a->n / 64 * (b->n / 8 + 1));
 	for (uint32_t i = 0; i < b->n; i++) {
 		const uint8_t *x = (const uint8_t *)b->r + i * size;
 		uint32_t j = 0;
@@ -383,7 +386,8 @@ bool vals_eq(FactKind k, const Vals *a, const Vals *b)
 	if (is_ranges(k))
 		return memcmp(a->r, b->r, a->n * sizeof(Range)) == 0;
 	for (uint32_t i = 0; i < a->n; i++)
-		if (!item_eq(k, (const uint8_t *)a->r + i * item_size(k), (const uint8_t *)b->r + i * item_size(k)))
+		if (!item_eq(k, (const uint8_t *)a->r + i * item_size(k),
+			     (const uint8_t *)b->r + i * item_size(k)))
 			return false;
 	return true;
 }
@@ -407,7 +411,7 @@ static const Vals *texts_of_ranges(Facts *f, FactKind k, const Vals *v)
 				break;
 		}
 	}
-	step(f, out->n / 4);
+	facts_step(f, out->n / 4);
 	out->s = s;
 	return out;
 }
@@ -433,7 +437,7 @@ static const Vals *texts_of_ips(Facts *f, const Vals *v)
 				break;
 		}
 	}
-	step(f, out->n / 4);
+	facts_step(f, out->n / 4);
 	out->s = s;
 	return out;
 }
@@ -454,7 +458,8 @@ const Vals *vals_texts(Facts *f, const Fact *x)
 		char text[NET_TEXT];
 
 		for (uint32_t i = 0; i < x->vals->n; i++) {
-			size_t n = x->kind == T_NET ? net_format(x->vals->net[i], text) : mac_format(x->vals->mac[i], text);
+			size_t n = x->kind == T_NET ? net_format(x->vals->net[i], text)
+						    : mac_format(x->vals->mac[i], text);
 
 			s[i] = (Str){ arena_copy(f->a, text, n), n };
 		}
@@ -471,7 +476,7 @@ const Vals *vals_concat(Facts *f, const Vals *a, const Vals *b)
 	Str *s = arena_new_n(f->a, Str, (size_t)a->n * b->n);
 	Vals *v = arena_new(f->a, Vals);
 
-	step(f, a->n * b->n / 4);
+	facts_step(f, a->n * b->n / 4);
 	for (uint32_t i = 0; i < a->n; i++)
 		for (uint32_t j = 0; j < b->n; j++) {
 			Sb t = sb(f->a);

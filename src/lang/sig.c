@@ -8,7 +8,8 @@
 /* ---- rows ---- */
 
 #define ROW_LABEL(l) LABEL_##l
-#define FUNC(id, name, sig, label, effect, doc) { name, sig, OWNER_NONE, ROW_LABEL(label), EFFECT_##effect, doc },
+#define FUNC(id, name, sig, label, effect, doc)                                                              \
+	{ name, sig, OWNER_NONE, ROW_LABEL(label), EFFECT_##effect, doc },
 #define METHOD(owner, ...)
 #define ATTR(owner, ...)
 const BuiltinRow builtin_funcs[BI_N] = {
@@ -18,7 +19,8 @@ const BuiltinRow builtin_funcs[BI_N] = {
 #undef METHOD
 
 #define FUNC(id, ...)
-#define METHOD(owner, id, name, sig, label, effect, doc) { name, sig, OWNER_##owner, ROW_LABEL(label), EFFECT_##effect, doc },
+#define METHOD(owner, id, name, sig, label, effect, doc)                                                     \
+	{ name, sig, OWNER_##owner, ROW_LABEL(label), EFFECT_##effect, doc },
 const BuiltinRow builtin_methods[M_N] = {
 #include "vm/builtins.def"
 };
@@ -26,7 +28,8 @@ const BuiltinRow builtin_methods[M_N] = {
 #undef ATTR
 
 #define METHOD(owner, ...)
-#define ATTR(owner, id, name, type, label, doc) { name, type, OWNER_##owner, ROW_LABEL(label), EFFECT_NONE, doc },
+#define ATTR(owner, id, name, type, label, doc)                                                              \
+	{ name, type, OWNER_##owner, ROW_LABEL(label), EFFECT_NONE, doc },
 const BuiltinRow builtin_attrs[A_N] = {
 #include "vm/builtins.def"
 };

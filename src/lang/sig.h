@@ -23,14 +23,23 @@ int builtin_attr(BuiltinOwner owner, Str name);
 
 /* "list[T]?", "Packet|list[Packet]" */
 typedef struct SigType {
-	Str name;   /* "int", "list", "T", "fn"; "|" for alternatives */
+	Str name; /* "int", "list", "T", "fn"; "|" for alternatives */
 	bool optional;
 	uint8_t n;
 	const struct SigType *arg[4];
 	bool open; /* tuple[T, ...] */
 } SigType;
 
-typedef enum SigDefault { SIG_REQUIRED, SIG_UNSET, SIG_NONE, SIG_BOOL, SIG_INT, SIG_FLOAT, SIG_STR, SIG_BYTES } SigDefault;
+typedef enum SigDefault {
+	SIG_REQUIRED,
+	SIG_UNSET,
+	SIG_NONE,
+	SIG_BOOL,
+	SIG_INT,
+	SIG_FLOAT,
+	SIG_STR,
+	SIG_BYTES
+} SigDefault;
 
 typedef struct SigParam {
 	Str name;
@@ -42,7 +51,7 @@ typedef struct SigParam {
 	SigDefault dflt;
 	int64_t i; /* SIG_INT, SIG_BOOL */
 	double f;
-	Str s;     /* escapes resolved */
+	Str s; /* escapes resolved */
 } SigParam;
 
 typedef struct Sig {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lang/types.h"
 
-#define KIND_NAME_(id, name, owner) name,
+#define KIND_NAME_(id, name, owner)  name,
 #define KIND_OWNER_(id, name, owner) OWNER_##owner,
 const char *const fact_kind_names[T_N] = { FACT_KINDS(KIND_NAME_) };
 const BuiltinOwner fact_owners[T_N] = { FACT_KINDS(KIND_OWNER_) };

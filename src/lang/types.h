@@ -18,39 +18,39 @@
 #include "vm/builtins.h"
 
 /* id, how the type is called in messages, owner of its methods and attributes */
-#define FACT_KINDS(X)                          \
-	X(NEVER, "nothing", NONE)              \
-	X(ERROR, "error", NONE)                \
-	X(ANY, "any", NONE)                    \
-	X(NONE, "None", NONE)                  \
-	X(BOOL, "bool", NONE)                  \
-	X(INT, "int", INT)                     \
-	X(FLOAT, "float", FLOAT)               \
-	X(STR, "str", STR)                     \
-	X(BYTES, "bytes", BYTES)               \
-	X(DURATION, "duration", DURATION)      \
-	X(TIME, "time", TIME)                  \
-	X(IP, "ip", IP)                        \
-	X(NET, "net", NET)                     \
-	X(MAC, "mac", MAC)                     \
-	X(FLAGS, "flags", FLAGS)               \
-	X(LIST, "list", LIST)                  \
-	X(TUPLE, "tuple", TUPLE)               \
-	X(DICT, "dict", DICT)                  \
-	X(SET, "set", SET)                     \
-	X(PACKET, "Packet", PACKET)            \
-	X(OPTION, "Option", OPTION)            \
-	X(DNSQR, "DNSQR", DNSQR)               \
-	X(DNSRR, "DNSRR", DNSRR)               \
-	X(ANSWERS, "Answers", ANSWERS)         \
-	X(STATS, "Stats", STATS)               \
-	X(IFACE, "Iface", IFACE)               \
-	X(ROUTE, "Route", ROUTE)               \
-	X(NEIGHBOR, "Neighbor", NEIGHBOR)      \
-	X(RESULT, "result", NONE)              \
-	X(FUNC, "function", NONE)              \
-	X(PROTO, "layer type", NONE)           \
-	X(TYPE, "type", NONE)                  \
+#define FACT_KINDS(X)                                                                                        \
+	X(NEVER, "nothing", NONE)                                                                            \
+	X(ERROR, "error", NONE)                                                                              \
+	X(ANY, "any", NONE)                                                                                  \
+	X(NONE, "None", NONE)                                                                                \
+	X(BOOL, "bool", NONE)                                                                                \
+	X(INT, "int", INT)                                                                                   \
+	X(FLOAT, "float", FLOAT)                                                                             \
+	X(STR, "str", STR)                                                                                   \
+	X(BYTES, "bytes", BYTES)                                                                             \
+	X(DURATION, "duration", DURATION)                                                                    \
+	X(TIME, "time", TIME)                                                                                \
+	X(IP, "ip", IP)                                                                                      \
+	X(NET, "net", NET)                                                                                   \
+	X(MAC, "mac", MAC)                                                                                   \
+	X(FLAGS, "flags", FLAGS)                                                                             \
+	X(LIST, "list", LIST)                                                                                \
+	X(TUPLE, "tuple", TUPLE)                                                                             \
+	X(DICT, "dict", DICT)                                                                                \
+	X(SET, "set", SET)                                                                                   \
+	X(PACKET, "Packet", PACKET)                                                                          \
+	X(OPTION, "Option", OPTION)                                                                          \
+	X(DNSQR, "DNSQR", DNSQR)                                                                             \
+	X(DNSRR, "DNSRR", DNSRR)                                                                             \
+	X(ANSWERS, "Answers", ANSWERS)                                                                       \
+	X(STATS, "Stats", STATS)                                                                             \
+	X(IFACE, "Iface", IFACE)                                                                             \
+	X(ROUTE, "Route", ROUTE)                                                                             \
+	X(NEIGHBOR, "Neighbor", NEIGHBOR)                                                                    \
+	X(RESULT, "result", NONE)                                                                            \
+	X(FUNC, "function", NONE)                                                                            \
+	X(PROTO, "layer type", NONE)                                                                         \
+	X(TYPE, "type", NONE)                                                                                \
 	X(UNION, "one of several types", NONE)
 
 #define FACT_ENUM_(id, ...) T_##id,
@@ -76,9 +76,9 @@ typedef struct Range {
 typedef struct Vals {
 	uint32_t n;
 	union {
-		const Range *r;   /* BOOL INT DURATION FLAGS */
+		const Range *r;	  /* BOOL INT DURATION FLAGS */
 		const double *f;  /* FLOAT */
-		const Str *s;     /* STR BYTES */
+		const Str *s;	  /* STR BYTES */
 		const Target *ip; /* IP: addresses and names */
 		const Net *net;
 		const Mac *mac;
@@ -86,32 +86,33 @@ typedef struct Vals {
 } Vals;
 
 struct Fact {
-	uint8_t kind;   /* FactKind */
-	bool none;      /* T?: may be None too */
-	bool number;    /* DURATION: may still be the plain number that it started as */
-	bool open;      /* TUPLE: any number of items, all like item[0] */
-	bool from_fn;   /* FUNC: a def, not a lambda */
-	uint8_t view;   /* PACKET: p[L] is L, else WIRE_NONE; PROTO: which */
-	uint16_t index; /* TYPE: BuiltinFunc */
+	uint8_t kind;		/* FactKind */
+	bool none;		/* T?: may be None too */
+	bool number;		/* DURATION: may still be the plain number that it started as */
+	bool open;		/* TUPLE: any number of items, all like item[0] */
+	bool from_fn;		/* FUNC: a def, not a lambda */
+	uint8_t view;		/* PACKET: p[L] is L, else WIRE_NONE; PROTO: which */
+	uint16_t index;		/* TYPE: BuiltinFunc */
 	const WireField *field; /* INT FLAGS: of that header field (names of values) */
 	const Vals *vals;
-	Len len;        /* STR BYTES TUPLE; ANSWERS: probes */
-	uint32_t n;     /* items, stacks or alternatives */
+	Len len;    /* STR BYTES TUPLE; ANSWERS: probes */
+	uint32_t n; /* items, stacks or alternatives */
 	union {
-		const Fact *const *item; /* TUPLE, RESULT (fields), UNION, STATS [0], FUNC (captured), ANSWERS [0] probe */
+		const Fact *const *item; /* TUPLE, RESULT (fields), UNION, STATS [0], FUNC (captured), ANSWERS
+					    [0] probe */
 		const Stack *const *stack; /* PACKET */
 	};
-	Cell *cell;     /* LIST SET DICT */
-	uint64_t gen;   /* when this reference was made: see facts_cell.c */
-	const Node *node; /* FUNC: LAMBDA or DEF; RESULT: its declaration */
+	Cell *cell;	    /* LIST SET DICT */
+	uint64_t gen;	    /* when this reference was made: see facts_cell.c */
+	const Node *node;   /* FUNC: LAMBDA or DEF; RESULT: its declaration */
 	const Node *origin; /* where an unknown value comes from, for messages */
 };
 
 /* A field that somebody set in a layer that we build. */
 typedef struct FieldFact {
-	uint8_t layer;    /* index into Stack.id */
+	uint8_t layer; /* index into Stack.id */
 	uint8_t field;
-	bool maybe;       /* set on some ways only */
+	bool maybe; /* set on some ways only */
 	const Fact *value;
 	const Node *node; /* where it was set */
 } FieldFact;
@@ -119,14 +120,14 @@ typedef struct FieldFact {
 /* One way in which a packet may be made up. */
 struct Stack {
 	uint64_t must, mustnot; /* WIRE_BITs */
-	bool built;             /* made by the program: id and field say all */
-	bool payload;           /* built: bytes behind the last layer */
+	bool built;		/* made by the program: id and field say all */
+	bool payload;		/* built: bytes behind the last layer */
 	uint8_t n;
 	uint8_t id[LIMIT_LAYERS];
 	uint32_t nfields;
 	const FieldFact *field;
-	const Fact *quoted;     /* received: the probe's fact, if it may quote one; else NULL */
-	bool quote;             /* an ICMP error's quote: 8 bytes behind the IP header are sure */
+	const Fact *quoted; /* received: the probe's fact, if it may quote one; else NULL */
+	bool quote;	    /* an ICMP error's quote: 8 bytes behind the IP header are sure */
 };
 
 typedef struct RecField {
@@ -142,15 +143,15 @@ typedef struct CellSite {
 /* What all objects made at one place (on one call path) may contain. */
 struct Cell {
 	const Fact *key, *elem; /* T_NEVER: nothing yet */
-	VEC(const Fact *) at;   /* items by position, while nobody changed it */
+	VEC(const Fact *) at;	/* items by position, while nobody changed it */
 	bool at_known;
-	bool record;            /* only literal keys so far */
-	bool dict_use;          /* used as a dict */
+	bool record;   /* only literal keys so far */
+	bool dict_use; /* used as a dict */
 	VEC(RecField) field;
-	Len len;                /* as it was made */
-	VEC(CellSite) grows;    /* how often each place adds to one object */
+	Len len;	     /* as it was made */
+	VEC(CellSite) grows; /* how often each place adds to one object */
 	bool shrinks;
-	bool packets;           /* LIST of packets: made by a layer with a list in a field */
+	bool packets; /* LIST of packets: made by a layer with a list in a field */
 	const Node *made;
 };
 
