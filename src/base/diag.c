@@ -104,7 +104,7 @@ void diag_render(const Diag *d, Str name, Str source, Sb *out)
 	render_caret(d, source, lc, out);
 	if (d->fix.set) {
 		sb_cstr(out, d->fix.widening ? "    fix (widens what the program may do): " : "    fix: ");
-		escape_line(out, d->fix.text);
+		escape_line(out, d->fix.text.n ? d->fix.text : STR("leave it out"));
 		sb_char(out, '\n');
 	}
 	if (d->hint.n) {

@@ -199,6 +199,7 @@ static void indent_push(Lexer *x, struct Column c, size_t at)
 	if (x->n_indent == LIMIT_NESTING) {
 		lex_error(x, span_of(at, at), "blocks nested more than %d deep", LIMIT_NESTING);
 		x->at = x->end;
+		lex_push(x, TOK_BAD, x->at, x->at);
 		return;
 	}
 	x->indent[++x->n_indent] = c;

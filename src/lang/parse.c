@@ -45,7 +45,7 @@ Diag *refuse(Parser *p, Span s, const char *fmt, ...)
 	char text[LIMIT_DIAG_TEXT];
 	va_list ap;
 
-	if (p->panic)
+	if (p->panic || p->t->kind == TOK_BAD)
 		return &p->d->spare;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
@@ -58,8 +58,9 @@ void unexpected(Parser *p, const char *wanted)
 	const Tok *t = p->t;
 	bool word = t->kind == TOK_NAME || t->kind == TOK_INT || t->kind == TOK_FLOAT || t->kind == TOK_DURATION;
 	Str text = text_of(p->text, t->span);
+	const char *found = t->kind == TOK_END && p->in_field ? "`}`" : tok_text(t->kind);
 	Diag *d = word ? syntax(p, t->span, "expected %s, found `%.*s`", wanted, STR_ARG(text)) :
-			 syntax(p, t->span, "expected %s, found %s", wanted, tok_text(t->kind));
+			 syntax(p, t->span, "expected %s, found %s", wanted, found);
 
 	if (d != &p->d->spare)
 		hint_unexpected(p, d);
@@ -99,11 +100,14 @@ static void max_height(Node *child, void *ctx)
 void measure(Parser *p, Node *n)
 {
 	ast_each(n, max_height, &n->height);
-	if (n->height > LIMIT_TREE) {
+	if (n->height <= LIMIT_TREE)
+		return;
+	if (!p->too_high)
 		refuse(p, n->span, "more than %d operators or branches in a chain", LIMIT_TREE)->hint =
 			STR("take it apart into several statements");
-		n->height = 0;
-	}
+	p->too_high = true;
+	p->panic |= node_is_expr(n);
+	n->height = 0;
 }
 
 Node *finish(Parser *p, Node *n)
@@ -145,15 +149,9 @@ void parse_orphan_block(Parser *p)
 
 	if (p->t->kind != TOK_INDENT)
 		return;
-	if (p->depth >= LIMIT_NESTING) {
-		skip_block(p);
-		return;
-	}
 	p->lenient = true;
-	p->depth++;
 	take(p);
 	parse_statements(p, &dropped);
-	leave(p);
 	accept(p, TOK_DEDENT);
 	p->lenient = lenient;
 	p->broken = true;
@@ -213,10 +211,7 @@ void parse_block_of(Parser *p, Node *header, const char *what, Nodes *ret)
 		refuse(p, head, "expected an indented block behind `%s`", what)->hint =
 			STR("indent its statements by four blanks; an empty block is `pass`");
 	} else {
-		/* The lexer bounds blocks; expressions in them are bounded by what is left. */
-		p->depth++;
-		parse_statements(p, &body);
-		leave(p);
+		parse_statements(p, &body); /* the lexer bounds how deep */
 		accept(p, TOK_DEDENT);
 	}
 	p->blocks--;
@@ -551,6 +546,7 @@ static StmtFn *const block_fns[TOK_N] = {
 static void parse_line(Parser *p, NodeVec *out)
 {
 	do {
+		p->lambda_told = false;
 		if (at(p) == TOK_NEWLINE || at(p) == TOK_END)
 			break;
 		if (block_fns[at(p)]) {

@@ -290,9 +290,10 @@ static Node *parse_lambda(Parser *p)
 {
 	Node *n = node(p, N_LAMBDA, p->t->span.from);
 
-	if (p->t != p->arg_at)
+	if (p->t != p->arg_at && !p->lambda_told)
 		refuse(p, tok_span(p), "a lambda stands only as an argument of a call")->hint =
 			STR("write a def at the top level and use its name");
+	p->lambda_told |= p->t != p->arg_at;
 	take(p);
 	parse_params(p, TOK_COLON, false, n);
 	expect(p, TOK_COLON);

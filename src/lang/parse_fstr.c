@@ -35,11 +35,13 @@ static Node *fstr_expr(Parser *p, Span s)
 {
 	const Tok *outer = p->t, *first = p->first, *arg_at = p->arg_at;
 	uint32_t last_to = p->last_to;
+	bool in_field = p->in_field;
 	Toks toks;
 
 	lex_part(p->a, &p->ast->syms, p->text, s, p->d, &toks);
 	p->t = p->first = toks.v.p;
 	p->arg_at = NULL;
+	p->in_field = true;
 	Node *n = parse_exprs(p);
 
 	if (at(p) != TOK_END && !p->panic)
@@ -48,6 +50,7 @@ static Node *fstr_expr(Parser *p, Span s)
 	p->first = first;
 	p->arg_at = arg_at;
 	p->last_to = last_to;
+	p->in_field = in_field;
 	return n;
 }
 

@@ -26,9 +26,12 @@ typedef struct Parser {
 	uint32_t last_to; /* end of the last one taken */
 	bool panic;
 	bool broken;      /* the last statement had an error */
-	unsigned depth;   /* brackets, blocks, prefix operators around */
+	bool lambda_told; /* in this statement */
+	bool too_high;    /* a tree beyond LIMIT_TREE was reported */
+	unsigned depth;   /* brackets and prefix operators around */
 	unsigned blocks;  /* blocks around */
 	bool in_def, in_loop;
+	bool in_field;    /* of an f-string: the tokens end at its `}` */
 	bool lenient;     /* below a header with an error: what may stand here is not known */
 	const Tok *arg_at; /* where an argument starts: lambdas and generators may stand there */
 } Parser;
@@ -61,7 +64,7 @@ void measure(Parser *p, Node *n);
 /* Ends at the last token taken; measured. */
 Node *finish(Parser *p, Node *n);
 
-/* One bracket, block or prefix operator more; false, with an error, if it is one
+/* One bracket or prefix operator more; false, with an error, if it is one
  * too many.  leave() in any case. */
 bool enter(Parser *p);
 static inline void leave(Parser *p)

@@ -404,6 +404,7 @@ void refuse_percent(Parser *p, Node *n)
 		return;
 	sb_char(&r.out, quote);
 	diag_fix(d, n->span, sb_done(&r.out));
+	d->hint = (Str){ 0 };
 }
 
 /* One {} of .format; r->at stands behind the brace. */
@@ -474,4 +475,5 @@ void refuse_format(Parser *p, Node *n)
 		return;
 	sb_char(&r.out, quote);
 	diag_fix(d, n->span, sb_done(&r.out));
+	d->hint = (Str){ 0 };
 }
