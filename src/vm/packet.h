@@ -41,6 +41,8 @@ bool packet_layer(Vm *vm, ObjPacket *p, WireId id, Value *ret); /* E-LAYER if it
 bool packet_attr(Vm *vm, ObjPacket *p, Str name, Value *ret);
 /* p with a changed field; layer WIRE_NONE: the outermost that has it. */
 bool packet_with(Vm *vm, ObjPacket *p, WireId layer, Str name, Value v, Value *ret);
+/* From the IP or ARP header on, as bytes(p) gives them: on scratch memory. */
+bool packet_wire_bytes(Vm *vm, ObjPacket *p, Bytes *ret);
 uint32_t packet_len(Vm *vm, ObjPacket *p);
 /* One field as a value. */
 Value packet_field(Vm *vm, const WireLayer *l, unsigned field, bool received);

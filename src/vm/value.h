@@ -157,8 +157,9 @@ typedef struct ObjPacket {
 	Bytes frame;        /* received or sent: all of it */
 	Bytes payload, padding;
 	const char *reason;
-	Obj *extra;         /* ObjTuple or NULL: quoted, fragments, warnings (PX_*) */
+	Obj *extra;         /* ObjTuple or NULL: quoted, fragments, warnings (PX_*); OP_LAYER: ObjPacket */
 	uint8_t *blob;      /* one heap block: layers, images, variable fields, frame */
+	size_t blob_n;
 	WireLayer *layer;
 } ObjPacket;
 
@@ -166,18 +167,20 @@ enum {
 	OP_LAZY = 1,     /* only `frame` is there yet: packet_parse() */
 	OP_RECEIVED = 2, /* a peer chose its bytes */
 	OP_SENT = 4,     /* as it left */
+	OP_LAYER = 8,    /* p[L]: layers of the packet that `extra` is */
+	OP_ECHO = 16,    /* Echo(): becomes ICMPv6 behind IPv6 */
 };
 enum { PX_QUOTED, PX_FRAGMENTS, PX_WARNINGS, PX_N };
 
 /* DNSQR, DNSRR, ...: one layer with role ROLE_RECORD, an element of a list. */
 typedef ObjPacket ObjRecord;
 
-/* An option of a header: what stands on the wire. n: bytes of data */
+/* An option of a header; n: bytes of data.  bits: OP_RECEIVED */
 typedef struct ObjOption {
 	Obj h;
-	const WireOption *row; /* NULL: unknown kind */
-	const WireProto *proto;
-	uint8_t kind;
+	const WireOption *row;  /* NULL: unknown kind */
+	const WireProto *proto; /* NULL: made by Option(), not of a layer yet */
+	uint16_t kind;
 	uint8_t data[];
 } ObjOption;
 

@@ -39,6 +39,14 @@ typedef struct VmHost {
 	/* At safe points, about every 65,536 units of fuel; false: stop (call vm_stop before). */
 	bool (*safe_point)(void *ctx, Vm *vm);
 
+	/* The first pinned address of a name; NULL: no names. */
+	bool (*pin)(void *ctx, Str name, Ip *ret);
+	/* The name of an interface; NULL: none. */
+	Str (*iface_name)(void *ctx, uint16_t index);
+
+	/* Calls vm_mark for each value that the host keeps; NULL: none. */
+	void (*roots)(void *ctx, Vm *vm);
+
 	/* Rows that need a network, by number of builtins.def; NULL entries and NULL
 	 * tables: "needs a network". */
 	BuiltinFn *const *func;   /* [BI_N] */
@@ -67,6 +75,8 @@ void *vm_ctx(const Vm *vm); /* VmHost.ctx */
 Heap *vm_heap(Vm *vm);
 /* Scratch memory, valid until the built-in returns. */
 Arena *vm_scratch(Vm *vm);
+/* For VmHost.roots: v lives on. */
+void vm_mark(Vm *vm, Value v);
 const Program *vm_program(const Vm *vm);
 
 /* A run-time error; always false. */
@@ -112,7 +122,7 @@ ObjNative *vm_native(Vm *vm, BuiltinOwner owner, uint32_t n, void *data);
 
 /* ---- reading values: conversions of language.md 3; false: vm_fail was called ---- */
 
-bool vm_to_ip(Vm *vm, Value v, Ip *ret);     /* ip, or a str that is one */
+bool vm_to_ip(Vm *vm, Value v, Ip *ret);     /* ip, or a str that is one or a pinned name */
 bool vm_to_net(Vm *vm, Value v, Net *ret);   /* net, ip, str */
 bool vm_to_mac(Vm *vm, Value v, Mac *ret);
 bool vm_to_int(Vm *vm, Value v, int64_t *ret);  /* int, bool, flags */
