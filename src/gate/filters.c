@@ -1,51 +1,143 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/filters.h"
 
-#include <pcap/pcap.h>
-#include <stdio.h>
+#include "sys/pcap_lib.h"
+
+#include <netinet/in.h>
 
 _Static_assert(sizeof(struct bpf_insn) == sizeof(struct sock_filter), "one BPF in kernel and libpcap");
 
-enum { NETS_MOST = 48, WIDE = 1 << WORD_BROADCAST | 1 << WORD_MULTICAST };
+enum {
+	ETHER_HEAD = 14,
+	NETS4_MOST = 40, /* 8 instructions each */
+	NETS6_MOST = 12, /* up to 26 each */
+	ALL = 0xffffffff,
+};
+
+/* Words that let anybody answer: no list of peers then. */
+#define WIDE (1u << WORD_BROADCAST | 1u << WORD_MULTICAST)
+
+/* ---- the capture's own filter ---- */
 
 static bool compile(Str text, bool ether, Arena *a, PlanFilter *ret, Str *ret_why)
 {
-	pcap_t *p = pcap_open_dead(ether ? DLT_EN10MB : DLT_RAW, 262144);
-	struct bpf_program prog;
-	char *z = arena_copy(a, text.p ? text.p : "", text.n);
-	bool ok = p && pcap_compile(p, &prog, z, 1, PCAP_NETMASK_UNKNOWN) == 0;
+	struct bpf_program prog = { 0 };
+	const char *fault = NULL;
+	char *z = arena_copy(a, text.p, text.n);
 
-	if (!ok) {
-		*ret_why = str_printf(a, "capture filter \"%s\": %s", z, p ? pcap_geterr(p) : "no memory");
-	} else if (prog.bf_len > PLAN_FILTER) {
-		*ret_why = str_printf(a, "capture filter \"%s\" needs %u instructions, more than %d", z, prog.bf_len,
-				      PLAN_FILTER);
-		ok = false;
-	} else {
+	if (!pcap_lib_compile(z, ether, &prog, &fault)) {
+		*ret_why = str_printf(a, "capture filter \"%s\": %s", z, fault);
+		return false;
+	}
+	if (prog.bf_len <= PLAN_FILTER / 2) {
 		ret->n = prog.bf_len;
 		memcpy(ret->code, prog.bf_insns, prog.bf_len * sizeof *ret->code);
+	} else {
+		*ret_why = str_printf(a, "capture filter \"%s\" is too long", z);
 	}
-	if (ret->n || !ok)
-		pcap_freecode(&prog);
-	if (p)
-		pcap_close(p);
-	return ok;
+	pcap_lib_free(&prog);
+	return ret->n > 0;
+}
+
+bool filters_capture(const Rules *r, Arena *a, FrameFilter *ret_f, Str *ret_why)
+{
+	*ret_f = (FrameFilter){ .on = r->captures, .all = r->captures && !r->capture_filter.n };
+	if (!ret_f->on || ret_f->all)
+		return true;
+	for (int i = 0; i < PLAN_LINKS; i++) {
+		ret_f->code[i] = arena_new(a, PlanFilter);
+		if (!compile(r->capture_filter, i == PLAN_ETHER, a, ret_f->code[i], ret_why))
+			return false;
+	}
+	return true;
+}
+
+bool filter_admits(const FrameFilter *f, Bytes frame, uint32_t orig_len, bool ether)
+{
+	if (!f->on || f->all)
+		return f->on;
+	return pcap_lib_run((const struct bpf_insn *)(const void *)f->code[ether ? PLAN_ETHER : PLAN_BARE]->code,
+			    frame, orig_len);
+}
+
+/* ---- the kernel's filter ---- */
+
+typedef struct Asm {
+	PlanFilter *f;
+	bool full;
+} Asm;
+
+static uint32_t put(Asm *s, uint16_t code, uint8_t jt, uint8_t jf, uint32_t k)
+{
+	if (s->f->n == PLAN_FILTER) {
+		s->full = true;
+		return 0;
+	}
+	s->f->code[s->f->n] = (struct sock_filter){ code, jt, jf, k };
+	return s->f->n++;
+}
+
+static void load(Asm *s, uint16_t size, uint32_t off)
+{
+	put(s, BPF_LD | BPF_ABS | size, 0, 0, off);
+}
+
+static void pass(Asm *s)
+{
+	put(s, BPF_RET | BPF_K, 0, 0, ALL);
+}
+
+/* If A is k: the frame passes. */
+static void pass_if(Asm *s, uint32_t k)
+{
+	put(s, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, k);
+	pass(s);
+}
+
+/* A jump over what follows unless A is k; closed by skip_end(). */
+static uint32_t skip_unless(Asm *s, uint32_t k)
+{
+	put(s, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, k);
+	return put(s, BPF_JMP | BPF_JA, 0, 0, 0);
+}
+
+static void skip_end(Asm *s, uint32_t at)
+{
+	s->f->code[at].k = s->f->n - at - 1;
+}
+
+static uint32_t mask32(unsigned bits)
+{
+	return bits == 0 ? 0 : ALL << (32 - (bits > 32 ? 32 : bits));
+}
+
+/* Passes if the address at `off` lies in the net. */
+static void pass_net(Asm *s, Net net, uint32_t off)
+{
+	unsigned words = (unsigned)ip_len(net.ip) / 4;
+	uint32_t fail[4];
+	unsigned n = 0;
+
+	for (unsigned w = 0; w < words && (w == 0 || net.bits > w * 32); w++) {
+		uint32_t mask = mask32(net.bits > w * 32 ? net.bits - w * 32 : 0);
+
+		load(s, BPF_W, off + 4 * w);
+		if (mask != ALL)
+			put(s, BPF_ALU | BPF_AND | BPF_K, 0, 0, mask);
+		fail[n++] = put(s, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, get_be32(net.ip.b + 4 * w) & mask);
+	}
+	pass(s);
+	while (n--)
+		s->f->code[fail[n]].jf = (uint8_t)(s->f->n - fail[n] - 1);
 }
 
 /* ---- peers as nets ---- */
 
 typedef struct NetList {
-	Sb text;
-	unsigned n;
+	Net net[NETS4_MOST];
+	unsigned n, most;
+	bool all; /* too many, or anybody may answer */
 } NetList;
-
-static void net_add(NetList *l, Net net)
-{
-	char t[NET_TEXT];
-
-	net_format(net, t);
-	sb_printf(&l->text, "%snet %s", l->n++ ? " or " : "", t);
-}
 
 /* The largest net that starts at lo and ends by hi. */
 static Net net_at(Ip lo, Ip hi)
@@ -68,10 +160,14 @@ static void range_add(NetList *l, Ip lo, Ip hi)
 {
 	Ip first, last;
 
-	while (l->n <= NETS_MOST) {
+	while (!l->all) {
 		Net n = net_at(lo, hi);
 
-		net_add(l, n);
+		if (l->n == l->most) {
+			l->all = true;
+			return;
+		}
+		l->net[l->n++] = n;
 		net_range(n, &first, &last);
 		if (ip_cmp(last, hi) >= 0 || !ip_add(last, 1, &lo))
 			return;
@@ -87,70 +183,99 @@ static Ip ip_of_u128(unsigned __int128 v)
 	return ip;
 }
 
-/* " or (ip and (net ...))"; too many, or anybody may answer: " or ip". */
-static void peers_text(const Rules *r, uint8_t v, Arena *a, Sb *out)
+static void peers(const Rules *r, uint8_t v, NetList *l)
 {
-	NetList l = { .text = sb(a) };
-	bool wide = false;
-
 	for (uint32_t i = 0; v == 4 && i < r->seg4.n; i++) {
-		wide = wide || r->seg4.p[i].rights->words & WIDE;
-		range_add(&l, ip4(r->seg4.p[i].lo), ip4(r->seg4.p[i].hi));
+		l->all = l->all || r->seg4.p[i].rights->words & WIDE;
+		range_add(l, ip4(r->seg4.p[i].lo), ip4(r->seg4.p[i].hi));
 	}
 	for (uint32_t i = 0; v == 6 && i < r->seg6.n; i++) {
-		wide = wide || r->seg6.p[i].rights->words & WIDE;
-		range_add(&l, ip_of_u128(r->seg6.p[i].lo), ip_of_u128(r->seg6.p[i].hi));
+		l->all = l->all || r->seg6.p[i].rights->words & WIDE;
+		range_add(l, ip_of_u128(r->seg6.p[i].lo), ip_of_u128(r->seg6.p[i].hi));
 	}
 	for (uint32_t i = 0; i < r->listen.n; i++)
 		if (r->listen.p[i].lo.v == v)
-			range_add(&l, r->listen.p[i].lo, r->listen.p[i].hi);
-	if (wide || l.n > NETS_MOST)
-		sb_printf(out, " or %s", v == 4 ? "ip" : "ip6");
-	else if (l.n)
-		sb_printf(out, " or (%s and (%.*s))", v == 4 ? "ip" : "ip6", STR_ARG(sb_done(&l.text)));
+			range_add(l, r->listen.p[i].lo, r->listen.p[i].hi);
 }
 
-static bool has_vlan(Str filter)
+/* A holds the protocol: ICMP comes from any router; what stands behind an IPv6
+ * extension header is not looked for. */
+static void pass_icmp(Asm *s, uint8_t v)
+{
+	static const uint8_t v6[] = { IPPROTO_ICMPV6, IPPROTO_HOPOPTS, IPPROTO_ROUTING, IPPROTO_FRAGMENT,
+				      IPPROTO_DSTOPTS };
+
+	if (v == 4)
+		pass_if(s, IPPROTO_ICMP);
+	for (size_t i = 0; v == 6 && i < sizeof v6; i++)
+		pass_if(s, v6[i]);
+}
+
+static void pass_peers(Asm *s, const Rules *r, uint8_t v, uint32_t l3)
+{
+	NetList l = { .most = v == 4 ? NETS4_MOST : NETS6_MOST };
+	uint32_t src = l3 + (v == 4 ? 12 : 8), dst = l3 + (v == 4 ? 16 : 24);
+
+	peers(r, v, &l);
+	load(s, BPF_B, l3 + (v == 4 ? 9 : 6));
+	pass_icmp(s, v);
+	if (l.all)
+		pass(s);
+	for (unsigned i = 0; i < l.n && !l.all; i++) {
+		pass_net(s, l.net[i], src);
+		pass_net(s, l.net[i], dst);
+	}
+}
+
+/* The kernel took the outer tag off before it filters: a filter that asks for it
+ * can only be run later, on the frame as it was. */
+static bool asks_vlan(Str filter)
 {
 	return memmem(filter.p, filter.n, "vlan", 4) != NULL;
 }
 
-bool filters_receive(const Rules *r, Arena *a, PlanFilter ret[PLAN_LINKS], Str *ret_why)
+static void put_capture(Asm *s, const Rules *r, const FrameFilter *capture, int link)
 {
-	Sb text = sb(a);
+	const PlanFilter *c = capture->code[link];
 
-	/* errors come from any router, ARP and ND answers are ICMPv6 and ARP */
-	sb_cstr(&text, "arp or icmp or icmp6");
-	peers_text(r, 4, a, &text);
-	peers_text(r, 6, a, &text);
-	if (r->captures && r->capture_filter.n)
-		sb_printf(&text, " or (%.*s)", STR_ARG(r->capture_filter));
-	/* the kernel took the tag off before it filters: only the exact filter sees it */
-	if (r->captures && (!r->capture_filter.n || has_vlan(r->capture_filter)))
-		text = sb(a);
-	return compile(sb_done(&text), false, a, &ret[PLAN_BARE], ret_why) &&
-	       compile(sb_done(&text), true, a, &ret[PLAN_ETHER], ret_why);
+	if (capture->on && (capture->all || asks_vlan(r->capture_filter)))
+		pass(s);
+	else if (capture->on)
+		for (uint32_t i = 0; i < c->n; i++)
+			put(s, c->code[i].code, c->code[i].jt, c->code[i].jf, c->code[i].k);
+	else
+		put(s, BPF_RET | BPF_K, 0, 0, 0);
 }
 
-bool filters_capture(const Rules *r, Arena *a, FrameFilter *ret_f, Str *ret_why)
+static void assemble(Asm *s, const Rules *r, const FrameFilter *capture, int link)
 {
-	*ret_f = (FrameFilter){ .on = r->captures, .all = r->captures && !r->capture_filter.n };
-	if (!ret_f->on || ret_f->all)
-		return true;
-	for (int i = 0; i < PLAN_LINKS; i++) {
-		ret_f->code[i] = arena_new(a, PlanFilter);
-		if (!compile(r->capture_filter, i == PLAN_ETHER, a, ret_f->code[i], ret_why))
-			return false;
+	bool ether = link == PLAN_ETHER;
+	uint32_t l3 = ether ? ETHER_HEAD : 0, skip;
+
+	for (int v = 4; v <= 6; v += 2) {
+		load(s, ether ? BPF_H : BPF_B, ether ? 12 : 0);
+		if (ether && v == 4)
+			pass_if(s, 0x0806); /* ARP */
+		if (!ether)
+			put(s, BPF_ALU | BPF_AND | BPF_K, 0, 0, 0xf0);
+		skip = skip_unless(s, ether ? (v == 4 ? 0x0800 : 0x86dd) : (v == 4 ? 0x40 : 0x60));
+		pass_peers(s, r, (uint8_t)v, l3);
+		skip_end(s, skip);
 	}
-	return true;
+	put_capture(s, r, capture, link);
 }
 
-bool filter_admits(const FrameFilter *f, Bytes frame, uint32_t orig_len, bool ether)
+void filters_receive(const Rules *r, const FrameFilter *capture, PlanFilter ret[PLAN_LINKS])
 {
-	const PlanFilter *code = f->code[ether ? PLAN_ETHER : PLAN_BARE];
+	for (int link = 0; link < PLAN_LINKS; link++) {
+		Asm s = { .f = &ret[link] };
 
-	if (!f->on || f->all)
-		return f->on;
-	return bpf_filter((const struct bpf_insn *)(const void *)code->code, frame.p, orig_len,
-			  (u_int)frame.n) != 0;
+		ret[link].n = 0;
+		assemble(&s, r, capture, link);
+		if (s.full) { /* the most that the lists above can need is less */
+			ret[link].n = 0;
+			s.full = false;
+			pass(&s);
+		}
+	}
 }

@@ -3,11 +3,12 @@
  * Receive filters: which frames the kernel hands to the gate at all, and which of
  * others' traffic a capture admits.
  *
- * The text comes from rules (peers) and from the program's filters in canonical
- * form (probe/filter wrote it); libpcap compiles it in the loader.  The kernel's
- * filter is coarse and cheap: all that could be own flow, or captured.  What comes
- * up is decided by gate/flows and by the exact capture filter on the frame with
- * its VLAN tag put back.
+ * The kernel's filter is coarse and cheap: ARP, ICMP, what has a peer of the
+ * manifest for source or destination, and what a capture may admit.  It is written
+ * here, instruction by instruction.  A capture's filter, which probe/filter wrote in
+ * canonical form, is compiled by libpcap and stands behind it.  What comes up is
+ * decided by gate/flows and by the exact capture filter, on the frame with its VLAN
+ * tag put back.
  *
  * Ownership: the arena given.
  */
@@ -22,11 +23,12 @@ typedef struct FrameFilter {
 	PlanFilter *code[PLAN_LINKS]; /* BPF, as the kernel's and libpcap's agree on it */
 } FrameFilter;
 
-/* The kernel's filters; false, with one sentence, if libpcap refuses the text. */
-bool filters_receive(const Rules *r, Arena *a, PlanFilter ret[PLAN_LINKS], Str *ret_why);
-
-/* The exact filter of rules' capture. */
+/* The exact filter of rules' capture; false, with one sentence, if libpcap refuses
+ * its text. */
 bool filters_capture(const Rules *r, Arena *a, FrameFilter *ret_f, Str *ret_why);
+
+/* The kernel's filters. */
+void filters_receive(const Rules *r, const FrameFilter *capture, PlanFilter ret[PLAN_LINKS]);
 
 bool filter_admits(const FrameFilter *f, Bytes frame, uint32_t orig_len, bool ether);
 

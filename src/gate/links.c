@@ -84,15 +84,6 @@ static NotSent route_reason(int err)
 	return err == -ENETDOWN || err == -ENODEV ? NOTSENT_LINK_DOWN : NOTSENT_NO_ROUTE;
 }
 
-static bool is_up(Links *l, GateIface *i)
-{
-	Link now;
-
-	if (rtnl_link(l->rtnl, i->link.index, &now) == 0)
-		i->link.up = now.up;
-	return i->link.up;
-}
-
 /* Multicast and broadcast are routed too; only their next hop is no neighbour. */
 static void hop_ask(Links *l, Hop *h)
 {
@@ -108,7 +99,7 @@ static void hop_ask(Links *l, Hop *h)
 	err = rtnl_route(l->rtnl, h->dst, want, (Ip){ 0 }, &r);
 	h->iface = links_find(l, err ? want : r.index);
 	h->reason = err ? route_reason(err) : NOTSENT_NONE;
-	if (h->iface && !is_up(l, h->iface))
+	if (h->iface && !(h->iface->link.up = rtnl_is_up(l->rtnl, h->iface->link.name)))
 		h->reason = NOTSENT_LINK_DOWN;
 	if (err || !h->iface)
 		return;

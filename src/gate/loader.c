@@ -165,7 +165,7 @@ static bool make_rules(Loader *l)
 
 static bool load(Loader *l)
 {
-	return read_policies(l) && read_host(l) && read_manifest(l) && look_up_names(l) && make_rules(l) &&
+	return read_policies(l) && read_manifest(l) && look_up_names(l) && make_rules(l) &&
 	       loader_plan(l) && loader_open(l) && loader_gate_init(l);
 }
 
@@ -218,13 +218,18 @@ int loader_main(const RunOptions *o, const LoaderFds *fds)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	proc_seal();
-	if (sandbox_filter(SANDBOX_LOADER) || !init(&l, o, fds, &full))
+	if (!init(&l, o, fds, &full))
 		return SONDE_EXIT_ENVIRONMENT;
 	if (setjmp(full)) {
 		loader_fail(&l, SONDE_EXIT_POLICY, "the manifest asks for more than a run can hold");
 		return refuse(&l);
 	}
-	if (!load(&l))
+	/* what the kernel tells of itself is read at once: namespaces that are made or
+	 * end at the same time (the engine's) hold its routing lock */
+	bool host = read_host(&l);
+	if (sandbox_filter(SANDBOX_LOADER))
+		return SONDE_EXIT_ENVIRONMENT;
+	if (!host || !load(&l))
 		return refuse(&l);
 	loader_tell(&l);
 	if (sandbox_filter(SANDBOX_GATE))

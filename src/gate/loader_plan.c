@@ -291,9 +291,9 @@ bool loader_plan(Loader *l)
 	l->plan->sndbuf = TX_BUFFER;
 	if (!choose_ifaces(l) || !plan_ifaces(l))
 		return false;
-	if (!filters_receive(l->rules, l->a, l->plan->filter, &why) ||
-	    !filters_capture(l->rules, l->a, &l->g->capture, &why))
+	if (!filters_capture(l->rules, l->a, &l->g->capture, &why))
 		return loader_fail(l, SONDE_EXIT_POLICY, "%.*s", STR_ARG(why));
+	filters_receive(l->rules, &l->g->capture, l->plan->filter);
 	plan_ports(l);
 	return true;
 }

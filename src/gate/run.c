@@ -32,7 +32,7 @@ typedef struct Run {
 	bool interrupted;
 	bool gate_ended;  /* GATE_END came */
 	int gate_exit, engine_exit;
-	bool engine_told; /* FAIL or DONE came */
+	bool engine_told; /* DONE came, with the exit code */
 } Run;
 
 static volatile sig_atomic_t signals_seen;
@@ -272,8 +272,10 @@ static void note(Run *r, const Msg *m)
 		r->gate_ended = true;
 		r->gate_exit = m->gate_end.exit;
 	}
-	if (m->type == MSG_FAIL || m->type == MSG_DONE)
+	if (m->type == MSG_DONE) {
 		r->engine_told = true;
+		r->engine_exit = m->done.exit;
+	}
 	r->o->event(r->o->event_ctx, m);
 }
 
@@ -332,6 +334,14 @@ static int run_poll(Run *r, short revents[EV_N])
 	return n;
 }
 
+static void engine_reap(Run *r)
+{
+	int code = proc_wait(&r->engine, -1);
+
+	if (!r->engine_told || code >= 256)
+		r->engine_exit = code;
+}
+
 /* The gate's end without GATE_END: it died, and nothing may go on. */
 static void gate_gone(Run *r)
 {
@@ -347,7 +357,11 @@ static bool running(const Run *r)
 {
 	bool gate = r->o->mode == RUN_GATE && r->cmd_gate[0] >= 0 && !r->gate_ended;
 
-	return r->engine.pid > 0 || r->engine_out[1] >= 0 || gate;
+	/* its end of the channel closes some ms before the process has ended, which has
+	 * namespaces to take down; with DONE all is known that there is to know */
+	bool engine = r->engine_out[1] >= 0 || (r->engine.pid > 0 && !r->engine_told);
+
+	return engine || gate;
 }
 
 static void serve(Run *r)
@@ -370,7 +384,7 @@ static void serve(Run *r)
 		if (ev[EV_GATE] && !take(r, &r->cmd_gate[0], 'P'))
 			gate_gone(r);
 		if (ev[EV_ENGINE])
-			r->engine_exit = proc_wait(&r->engine, -1);
+			engine_reap(r);
 		if (r->gate_ended && patience == INT64_MAX)
 			patience = now + (int64_t)ENGINE_PATIENCE_MS * 1000000;
 		if (now > patience)

@@ -105,7 +105,9 @@ static void start_ports(Fake *f)
 				now_event(f, m);
 			}
 		}
-	now_event(f, (Msg){ .type = MSG_OWN_PORT, .own_port = { 1, 4711, { 0 } } });
+	now_event(f, (Msg){ .type = MSG_OWN_PORT, .own_port = { 1, 4711, f->ip } });
+	if (f->ip6.v)
+		now_event(f, (Msg){ .type = MSG_OWN_PORT, .own_port = { 58, 4711, f->ip6 } });
 }
 
 static void start(Fake *f)

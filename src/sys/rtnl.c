@@ -7,12 +7,17 @@
 #include <linux/if_addr.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
+#include <linux/sockios.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 enum { RTNL_BUF = 32 * 1024 };
 
 struct Rtnl {
 	struct mnl_socket *nl;
+	int ioctl_fd;
 	uint32_t seq;
 	_Alignas(struct nlmsghdr) char buf[RTNL_BUF];
 };
@@ -23,6 +28,7 @@ Rtnl *rtnl_open(void)
 
 	if (!r)
 		return NULL;
+	r->ioctl_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	r->nl = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
 	if (r->nl && mnl_socket_bind(r->nl, 0, MNL_SOCKET_AUTOPID) == 0)
 		return r;
@@ -36,6 +42,8 @@ void rtnl_close(Rtnl *r)
 		return;
 	if (r->nl)
 		mnl_socket_close(r->nl);
+	if (r->ioctl_fd >= 0)
+		close(r->ioctl_fd);
 	free(r);
 }
 
@@ -191,6 +199,15 @@ int rtnl_link(Rtnl *r, int index, Link *ret)
 	int err = ask(r, link_ask(r, 0, index), links_take, &list);
 
 	return err ? err : list.n ? 0 : -ENODEV;
+}
+
+bool rtnl_is_up(Rtnl *r, const char *name)
+{
+	struct ifreq q = { 0 };
+
+	strncpy(q.ifr_name, name, sizeof q.ifr_name - 1);
+	return ioctl(r->ioctl_fd, SIOCGIFFLAGS, &q) == 0 &&
+	       (q.ifr_flags & (IFF_UP | IFF_RUNNING)) == (IFF_UP | IFF_RUNNING);
 }
 
 /* ---- addresses ---- */

@@ -39,6 +39,10 @@ int rtnl_links(Rtnl *r, Link *ret, unsigned cap);
 /* One link as it is now. */
 int rtnl_link(Rtnl *r, int index, Link *ret);
 
+/* Is it up, with carrier?  Without the kernel's routing lock, which others may hold
+ * for long. */
+bool rtnl_is_up(Rtnl *r, const char *name);
+
 typedef struct LinkAddr {
 	int index;
 	Ip ip;

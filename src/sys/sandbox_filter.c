@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stdint.h>
@@ -82,7 +84,6 @@ static const CallRow loader_rows[] = {
 	CALL(lseek, "stdio"),
 	CALL(pread64, "loading libpcap"),
 	CALL(mprotect, "loading libpcap"),
-	CALL(ioctl, "libpcap asks for nothing else; SIOCOUTQ later"),
 	CALL(connect, "a resolver"),
 	CALL_IF(socket, 0, AF_NETLINK, "routes"),
 	CALL(timerfd_create, "the gate's timers"),
@@ -90,7 +91,6 @@ static const CallRow loader_rows[] = {
 	CALL(epoll_create1, "the gate's loop"),
 	CALL(epoll_ctl, ""),
 	CALL(getsockopt, "PACKET_STATISTICS"),
-	CALL(uname, "libpcap"),
 };
 
 static const CallRow gate_rows[] = {
@@ -101,7 +101,8 @@ static const CallRow gate_rows[] = {
 	CALL(epoll_ctl, "the loop"),
 	CALL(timerfd_settime, "pacing"),
 	CALL(getsockopt, "PACKET_STATISTICS"),
-	CALL(ioctl, "SIOCOUTQ: what still waits in the queue"),
+	CALL_IF(ioctl, 1, SIOCOUTQ, "what still waits in the queue"),
+	CALL_IF(ioctl, 1, SIOCGIFFLAGS, "is the link up"),
 };
 
 static const CallRow opener_rows[] = {

@@ -636,6 +636,8 @@ static int driver_main(void *ctx, int gate_fd, int out_fd, void *mem, size_t siz
 	if (!d.gone)
 		emit(&d, &(Msg){ .type = MSG_END, .end.exit = (uint8_t)code });
 	gate_port_flush(&d.port);
+	Msg done = { .type = MSG_DONE, .done.exit = (uint8_t)code };
+	msg_put(&d.out, &done);
 	out_flush(&d);
 	return code;
 }

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "port/pcap.h"
+
+#include "base/exits.h"
+#include "base/units.h"
+#include "deal/msg.h"
+#include "port/gate.h"
+#include "sys/pcap_lib.h"
+#include "sys/sandbox.h"
+#include "wire/wire.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { ASK_BUF = PORT_BATCH };
+
+/* The link types that frames can be told of, and what they start with. */
+typedef struct LinkRow {
+	int dlt;
+	uint8_t skip;  /* bytes before the packet */
+	bool ether;
+} LinkRow;
+
+static const LinkRow links[] = {
+	{ DLT_EN10MB, 0, true }, { DLT_RAW, 0, false },	      { DLT_IPV4, 0, false },	{ DLT_IPV6, 0, false },
+	{ DLT_NULL, 4, false },	 { DLT_LINUX_SLL, 16, false }, { DLT_LINUX_SLL2, 20, false },
+};
+
+typedef struct Reader {
+	int fd;
+	pcap_t *pcap;
+	const LinkRow *link;
+	int64_t epoch; /* the first frame's time, ns since 1970 */
+	int64_t now;   /* on the run's line */
+	struct pcap_pkthdr *head;
+	const u_char *data;
+	bool have;     /* a frame was read and not told yet */
+	uint8_t *mem;
+	Writer out;
+	bool gone;
+} Reader;
+
+/* ---- telling ---- */
+
+static void flush(Reader *r)
+{
+	ssize_t n;
+
+	if (!r->out.n || r->gone)
+		return;
+	do {
+		n = write(r->fd, r->out.p, r->out.n);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		r->gone = true;
+	r->out.n = 0;
+}
+
+static void tell(Reader *r, const Msg *m)
+{
+	if (msg_put(&r->out, m))
+		return;
+	flush(r);
+	if (!msg_put(&r->out, m))
+		r->gone = true;
+}
+
+/* ---- the file ---- */
+
+/* The next frame, if there is one; its time. */
+static bool peek(Reader *r, int64_t *ret_at)
+{
+	if (!r->have && pcap_lib_next(r->pcap, &r->head, &r->data) == 1)
+		r->have = true;
+	if (!r->have)
+		return false;
+	/* opened with nanosecond precision: tv_usec counts ns */
+	*ret_at = (int64_t)r->head->ts.tv_sec * NS_PER_S + r->head->ts.tv_usec - r->epoch;
+	if (*ret_at < r->now) /* a file may go back in time, a run does not */
+		*ret_at = r->now;
+	return true;
+}
+
+static uint8_t first_header(const Reader *r, Bytes frame)
+{
+	if (r->link->ether)
+		return WIRE_ETHER;
+	return frame.n && frame.p[0] >> 4 == 6 ? WIRE_IPV6 : WIRE_IP;
+}
+
+static void tell_frame(Reader *r, int64_t at)
+{
+	Bytes frame = bytes_slice(BYTES(r->data, r->head->caplen), r->link->skip, LIMIT_FRAME);
+	uint32_t skip = r->link->skip;
+
+	r->have = false;
+	r->now = at;
+	tell(r, &(Msg){ .type = MSG_FRAME,
+			.frame = { .rx_ns = at,
+				   .source = STAMP_FILE,
+				   .csum = RX_CSUM_UNKNOWN,
+				   .iface = 1,
+				   .flags = FRAME_THIRD_PARTY,
+				   .first = first_header(r, frame),
+				   .orig_len = r->head->len > skip ? r->head->len - skip : 0,
+				   .data = frame } });
+}
+
+/* All frames up to a time. */
+static void play(Reader *r, int64_t until)
+{
+	int64_t at;
+
+	while (!r->gone && peek(r, &at) && at <= until)
+		tell_frame(r, at);
+	if (until > r->now && until != INT64_MAX)
+		r->now = until;
+}
+
+/* ---- answering ---- */
+
+static void on_wait(Reader *r, const Msg *m)
+{
+	play(r, m->wait.wake_at);
+	tell(r, &(Msg){ .type = MSG_TICK, .tick = { m->wait.id, r->now } });
+}
+
+static void on_now(Reader *r, const Msg *m)
+{
+	tell(r, &(Msg){ .type = MSG_TICK, .tick = { m->now.id, r->now } });
+}
+
+static void on_emit(Reader *r, const Msg *m)
+{
+	tell(r, &(Msg){ .type = MSG_NOTSENT,
+			.notsent = { m->emit.tx_id, NOTSENT_POLICY,
+				     str_bytes(STR("a capture file is read: nothing can be sent")) } });
+}
+
+static void on_route(Reader *r, const Msg *m)
+{
+	tell(r, &(Msg){ .type = MSG_ROUTE_OK,
+			.route_ok = { .id = m->route.id, .detail = str_bytes(STR("a capture file is read")) } });
+}
+
+static void on_claim(Reader *r, const Msg *m)
+{
+	tell(r, &(Msg){ .type = MSG_CLAIMED,
+			.claimed = { .id = m->claim.id, .detail = str_bytes(STR("a capture file is read")) } });
+}
+
+/* After the manifest: the file is one interface, and its first frame is time 0. */
+static void on_manifest(Reader *r, const Msg *m)
+{
+	int64_t at;
+
+	(void)m;
+	if (peek(r, &at)) {
+		r->epoch = at;
+		r->now = 0;
+	}
+	tell(r, &(Msg){ .type = MSG_IFACE,
+			.iface = { .index = 1, .name = str_bytes(STR("file")), .mtu = 65535, .ether = r->link->ether } });
+	tell(r, &(Msg){ .type = MSG_GO, .go = { .epoch = r->epoch } });
+}
+
+typedef void Handler(Reader *r, const Msg *m);
+
+static Handler *const handlers[MSG_N] = {
+	[MSG_MANIFEST] = on_manifest, [MSG_EMIT] = on_emit, [MSG_ROUTE] = on_route,
+	[MSG_CLAIM] = on_claim,	      [MSG_WAIT] = on_wait, [MSG_NOW] = on_now,
+};
+
+static int serve(Reader *r)
+{
+	uint8_t *buf = r->mem + PORT_BATCH;
+
+	while (!r->gone) {
+		ssize_t n = read(r->fd, buf, ASK_BUF);
+		Cursor c = cursor(BYTES(buf, n > 0 ? (size_t)n : 0));
+		Msg m;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return SONDE_EXIT_OK;
+		while (msg_get(&c, 'E', &m) == MSG_OK) {
+			if (m.type == MSG_END)
+				return SONDE_EXIT_OK;
+			if (handlers[m.type])
+				handlers[m.type](r, &m);
+		}
+		flush(r);
+	}
+	return SONDE_EXIT_OK;
+}
+
+/* ---- the process ---- */
+
+static int refuse(Reader *r, const char *why)
+{
+	tell(r, &(Msg){ .type = MSG_STOP, .stop = { STOP_ENVIRONMENT, str_bytes(str_c(why)) } });
+	flush(r);
+	return SONDE_EXIT_ENVIRONMENT;
+}
+
+static const LinkRow *link_row(int dlt)
+{
+	for (size_t i = 0; i < sizeof links / sizeof *links; i++)
+		if (links[i].dlt == dlt)
+			return &links[i];
+	return NULL;
+}
+
+int pcap_port_serve(int engine_fd, int file_fd)
+{
+	Reader r = { .fd = engine_fd, .mem = malloc(PORT_BATCH + ASK_BUF) };
+	FILE *f = fdopen(file_fd, "rb");
+	const char *fault;
+	char why[PCAP_ERRBUF_SIZE + 64];
+
+	pcap_lib_load(); /* before the filter: loading needs more calls than reading */
+	if (!r.mem || !f || sandbox_caps_keep(0) || sandbox_filter(SANDBOX_READER))
+		return SONDE_EXIT_ENVIRONMENT;
+	r.out = writer(r.mem, PORT_BATCH);
+	r.pcap = pcap_lib_open(f, &fault);
+	if (!r.pcap) {
+		snprintf(why, sizeof why, "no capture file: %s", fault);
+		return refuse(&r, why);
+	}
+	r.link = link_row(pcap_lib_link(r.pcap));
+	if (!r.link) {
+		snprintf(why, sizeof why, "a capture of link type %s, which is not known here",
+			 pcap_lib_link_name(pcap_lib_link(r.pcap)));
+		return refuse(&r, why);
+	}
+	return serve(&r);
+}
