@@ -43,7 +43,7 @@ typedef struct Slot {
 	EmitKind kind;
 	EmitPurpose purpose;
 	int64_t not_before; /* the engine's schedule; NS_NONE: at once */
-	int64_t due_since;  /* when it could have left but for a rate */
+	int64_t due;	    /* when it could leave but for a rate */
 	int64_t paced;	    /* how long a rate held it */
 	uint64_t seq;
 	GateIface *iface;
@@ -100,7 +100,8 @@ typedef struct Gate {
 	uint32_t *heap; /* of slots, by not_before and order of arrival */
 	uint32_t nheap;
 	uint64_t seq;
-	int64_t held_until; /* a rate holds all until then */
+	int64_t held_until; /* a rate holds all until then; INT64_MIN: none does */
+	int64_t hold_end;   /* of the last hold */
 	uint64_t held;	    /* frames that were held */
 	PacketOut batch[PACKET_TX_BATCH];
 	uint32_t batch_slot[PACKET_TX_BATCH];

@@ -171,6 +171,7 @@ bool loader_gate_init(Loader *l)
 	g->inbox.mem = in;
 	g->in = g->inbox.mem + (size_t)PACKET_RX_BATCH * PACKET_SLOT;
 	g->table = l->opened->table;
+	g->hold_end = g->held_until = INT64_MIN;
 	own_ports(l);
 	init_rules(l, secret[0]);
 	init_evidence(l, g->in + GATE_IN);

@@ -213,7 +213,7 @@ void outgoing_emit(Gate *g, const Msg *m)
 		     .kind = (EmitKind)m->emit.kind,
 		     .purpose = (EmitPurpose)m->emit.purpose,
 		     .not_before = m->emit.not_before,
-		     .due_since = NS_NONE,
+		     .due = m->emit.not_before > now ? m->emit.not_before : now,
 		     .seq = g->seq++,
 		     .data = s->data,
 		     .n = (uint32_t)m->emit.data.n };
@@ -266,6 +266,7 @@ void outgoing_wake(Gate *g, NeighRow *r)
 	while (k != NEIGH_NOBODY) {
 		uint32_t next = g->slot[k].next;
 
+		g->slot[k].due = gate_now(g); /* what it waited for was no rate */
 		heap_push(g, k);
 		k = next;
 	}
@@ -345,18 +346,17 @@ static bool budget_ready(Gate *g, Slot *s, int64_t now, bool *ret_refused)
 
 	*ret_refused = a.say == METER_REFUSE;
 	if (a.say == METER_SEND) {
-		s->paced = s->due_since == NS_NONE ? 0 : now - s->due_since;
+		if (s->due < g->hold_end) { /* it, or one before it, was held when it was due */
+			s->paced = now - s->due;
+			g->held++;
+		}
 		g->sent_packets += f.packets;
 		g->sent_bytes += f.bytes;
 		g->sent_syn += f.syn;
 		return true;
 	}
 	if (a.say == METER_HOLD) {
-		if (s->due_since == NS_NONE) {
-			s->due_since = s->not_before > now || s->not_before == NS_NONE ? now : s->not_before;
-			g->held++;
-		}
-		g->held_until = a.until;
+		g->held_until = g->hold_end = a.until;
 		return false;
 	}
 	outgoing_notsent(g, s, NOTSENT_BUDGET, a.bound);

@@ -345,7 +345,9 @@ static void engine_reap(Run *r)
 /* The gate's end without GATE_END: it died, and nothing may go on. */
 static void gate_gone(Run *r)
 {
-	if (!r->gate_ended && !r->interrupted) {
+	if (r->gate_ended)
+		return;
+	if (!r->interrupted) {
 		run_fail(r, 0, "the gate died");
 		r->gate_exit = SONDE_EXIT_ENVIRONMENT;
 	}

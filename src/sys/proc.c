@@ -98,6 +98,8 @@ void proc_close_all_but(int *keep, size_t n)
 void proc_seal(void)
 {
 	prctl(PR_SET_DUMPABLE, 0);
+	for (char **e = environ; e && *e; e++) /* /proc/PID/environ shows the memory itself */
+		memset(*e, 0, strlen(*e));
 	clearenv();
 }
 
