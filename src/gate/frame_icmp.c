@@ -51,8 +51,11 @@ static void set_tuple(Look *l, uint16_t id)
 /* Echo and timestamp requests: the id is ours. */
 static bool look_query(Look *l)
 {
+	enum { TIME_STAMP = 13, TIME_STAMP_BYTES = 20 };
 	uint16_t id = get_be16(l->body.p + 4);
 
+	if (l->version == 4 && l->body.p[0] == TIME_STAMP && l->body.n < TIME_STAMP_BYTES)
+		return no(l, NOTSENT_FRAME, "a timestamp request of %zu bytes", l->body.n);
 	set_tuple(l, id);
 	if (!l->rights->icmp)
 		return no(l, NOTSENT_POLICY, "ICMP is not in the manifest for that peer");

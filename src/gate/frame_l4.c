@@ -249,6 +249,7 @@ static bool look_udp(Look *l)
 /* Later fragments: the first one is judged by its header, these by what is left. */
 static bool look_later_fragment(Look *l)
 {
+	ReachWord word = proto_word(l->proto);
 	bool ok;
 
 	set_tuple(l, 0, 0);
@@ -266,7 +267,8 @@ static bool look_later_fragment(Look *l)
 		ok = l->rights->icmp;
 		break;
 	default:
-		ok = proto_word(l->proto) == WORD_N && rights_other(l->rights, l->proto);
+		ok = word == WORD_TUNNEL ? false : word != WORD_N ? rights_word(l->rights, word)
+								 : rights_other(l->rights, l->proto);
 	}
 	return ok || no(l, NOTSENT_POLICY, "fragments of IP protocol %u are not in the manifest for that peer", l->proto);
 }
