@@ -40,9 +40,16 @@ static bool bind_position(Facts *f, Node *n, CallArgs *c, uint32_t *at, Node *va
 		Diag *d = facts_say(f, "E-ARGS", value, "%s takes at most %u argument%s by position", c->name,
 				    most, most == 1 ? "" : "s");
 
-		if (*at < s->n && s->param[*at].by_keyword_only)
+		const Fact *x = facts_ex(f, value);
+		uint32_t k = *at;
+
+		while (k < s->n && s->param[k].type &&
+		       !(x->kind == T_BOOL ? str_is(s->param[k].type->name, "bool")
+					   : facts_fits(f, x, s->param[k].type)))
+			k++;
+		if (k < s->n && s->param[k].by_keyword_only && !s->param[k].kwstar)
 			facts_fix(f, d, value,
-				  str_printf(f->a, "%.*s=%.*s", STR_ARG(s->param[*at].name),
+				  str_printf(f->a, "%.*s=%.*s", STR_ARG(s->param[k].name),
 					     STR_ARG(facts_source(f, value))));
 		return false;
 	}

@@ -6,9 +6,28 @@
 
 /* ---- None ---- */
 
-void facts_fix_guard(Facts *f, Diag *d, Str test)
+/* A variable of a comprehension is tested in it: [r.ttl for s, r in ans if r]. */
+static void fix_clause(Facts *f, Diag *d, Str test)
+{
+	const Node *c = f->comp;
+
+	if (!c || c->file != 0 || c->kind == N_GENEXP)
+		return;
+	facts_fix_span(f, d, c, (Span){ c->span.to - 1, c->span.to - 1 },
+		       str_printf(f->a, " if %.*s", STR_ARG(test)));
+}
+
+void facts_fix_guard(Facts *f, Diag *d, const Node *path, Str test)
 {
 	const Node *s = f->stmt;
+	const Var *v = facts_path_var(f, path);
+
+	if (!v || v->scope->node->kind == N_LAMBDA)
+		return;
+	if (v->kind == VAR_COMP) {
+		fix_clause(f, d, test);
+		return;
+	}
 
 	if (!s || s->file != 0 ||
 	    (s->kind != N_EXPR && s->kind != N_AUGMENT && s->kind != N_RETURN && s->kind != N_ASSIGN))
@@ -43,7 +62,7 @@ const Fact *facts_need(Facts *f, const Fact *x, const Node *n)
 	if (x->kind == T_NONE)
 		return facts_bad(f);
 	if (path) {
-		facts_fix_guard(f, d, facts_source(f, n));
+		facts_fix_guard(f, d, n, facts_source(f, n));
 		d->hint = str_printf(f->a, "test it first: `if %.*s:`", STR_ARG(facts_source(f, n)));
 	} else {
 		d->hint = STR("give it a name and test that first: `if name:`");
@@ -191,9 +210,13 @@ static void comp_clauses(Facts *f, Comp *c, uint32_t k)
 	if (f->env->dead)
 		return;
 	if (k == c->n->comp.n) {
+		const Node *outer = f->comp;
+
+		f->comp = c->n;
 		if (c->n->comp.key)
 			c->key = facts_join(f, c->key, facts_ex_value(f, c->n->comp.key));
 		c->elem = facts_join(f, c->elem, facts_ex(f, c->n->comp.value));
+		f->comp = outer;
 	} else if (c->n->comp.clause[k].target) {
 		comp_for(f, c, k);
 	} else {
@@ -486,7 +509,7 @@ static const Fact *attr_one(Facts *f, const Fact *x, Node *n)
 	if (fact_quiet(x))
 		return x;
 	if (x->kind == T_PACKET)
-		return packet_attr(f, x, n);
+		return facts_packet_attr(f, x, n);
 	if (x->kind == T_RESULT)
 		return result_attr(f, x, n);
 	int at = builtin_attr(fact_owners[x->kind], n->attr.sym->text);

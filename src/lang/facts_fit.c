@@ -303,6 +303,13 @@ static void fit_items(Facts *f, const Fact *x, const SigType *t, Node *n, CallAr
 			  t->arg[0], n, c, what);
 }
 
+static void fit_inside(Facts *f, const Fact *x, const SigType *t, Node *n, CallArgs *c, const char *what)
+{
+	f->inner++;
+	fit_items(f, x, t, n, c, what);
+	f->inner--;
+}
+
 static const Fact *fit_known(Facts *f, const Fact *x, const SigType *t, Node *n, CallArgs *c,
 			     const char *what)
 {
@@ -328,7 +335,7 @@ static const Fact *fit_known(Facts *f, const Fact *x, const SigType *t, Node *n,
 		return x;
 	default:
 		if (t->n && x->kind != T_STATS)
-			fit_items(f, x, t, n, c, what);
+			fit_inside(f, x, t, n, c, what);
 		return x;
 	}
 }
@@ -394,6 +401,8 @@ static const Fact *no_fit(Facts *f, const Fact *x, const SigType *t, Node *n, co
 	Diag *d = facts_say(f, "E-TYPE", n, "%s: %.*s is needed; this is %.*s", what, STR_ARG(sb_done(&b)),
 			    STR_ARG(facts_a_text(f, x)));
 
+	if (f->inner)
+		return facts_bad(f);
 	if (str_is(t->name, "str") && !x->cell && x->kind != T_NONE)
 		facts_fix(f, d, n, str_printf(f->a, "str(%.*s)", STR_ARG(facts_source(f, n))));
 	else if (x->kind == T_DURATION &&

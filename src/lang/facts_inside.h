@@ -86,9 +86,11 @@ struct Facts {
 	const Fact *opt[T_N];
 	Sigs sigs;
 	Diag spare;
-	DiagList dump;	 /* where a walk that reports nothing puts its words */
-	Node *stmt;	 /* the statement that is being walked */
-	Span reach_span; /* start of the text, for new declarations */
+	DiagList dump;	  /* where a walk that reports nothing puts its words */
+	uint32_t inner;	  /* > 0: the value at hand is an item of the node's */
+	const Node *comp; /* the comprehension whose value is being walked */
+	Node *stmt;	  /* the statement that is being walked */
+	Span reach_span;  /* start of the text, for new declarations */
 };
 
 /* ---- facts.c ---- */
@@ -216,7 +218,7 @@ const Fact *facts_ex_fresh(Facts *f, Node *n); /* without what tests said of the
 const Fact *facts_ex_value(Facts *f, Node *n); /* must not be None: E-NONE */
 const Fact *facts_need(Facts *f, const Fact *x, const Node *n);
 /* Offers `if TEST:` around the current statement, where it is a simple one. */
-void facts_fix_guard(Facts *f, Diag *d, Str test); /* the same for a fact at hand */
+void facts_fix_guard(Facts *f, Diag *d, const Node *path, Str test); /* the same for a fact at hand */
 const Fact *facts_comprehension(Facts *f, Node *n);
 const Fact *facts_display(Facts *f, Node *n);
 const Fact *facts_fstring(Facts *f, Node *n);
@@ -278,8 +280,9 @@ const Fact *facts_layer_call(Facts *f, Node *n, WireId id);
 const Fact *facts_option_call(Facts *f, Node *n, const struct WireOption *o);
 const Fact *facts_stack_layers(Facts *f, const Fact *a, const Fact *b, const Node *at);
 const Fact *packet_index(Facts *f, const Fact *p, Node *n);
-const Fact *packet_attr(Facts *f, const Fact *p, Node *n);
-const Fact *packet_with(Facts *f, const Fact *p, WireId layer, Node *target, const Fact *x, Node *value);
+const Fact *facts_packet_attr(Facts *f, const Fact *p, Node *n);
+const Fact *facts_packet_with(Facts *f, const Fact *p, WireId layer, Node *target, const Fact *x,
+			      Node *value);
 const Fact *mk_packet(Facts *f, const Stack *const *s, uint32_t n);
 const Fact *facts_any_packet(Facts *f);
 /* p with the layer only (or without it): NULL if that can't be. */

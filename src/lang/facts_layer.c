@@ -19,16 +19,17 @@ static const Fact *field_number(Facts *f, const WireField *w, const Fact *x, Nod
 		}
 		if (!facts_comparable(f, &like, x, n, n))
 			return facts_bad(f);
-		Range *r = arena_new_n(f->a, Range, x->vals->n);
-		Vals v = { .n = x->vals->n, .r = r };
+		const Vals *v = NULL;
 
-		for (uint32_t i = 0; i < v.n; i++) {
+		for (uint32_t i = 0; i < x->vals->n; i++) {
 			uint64_t u = 0;
 
 			wire_name_value(w, x->vals->s[i], &u);
-			r[i] = (Range){ (int64_t)u, (int64_t)u };
+			const Vals *one = mk_range(f, T_INT, (int64_t)u, (int64_t)u)->vals;
+
+			v = v ? vals_join(f, T_INT, v, one) : one;
 		}
-		return mk_vals(f, T_INT, vals_join(f, T_INT, &(Vals){ .n = 1, .r = r }, &v));
+		return mk_vals(f, T_INT, v);
 	}
 	if (x->kind == T_FLAGS)
 		return mk_vals(f, T_INT, x->vals);

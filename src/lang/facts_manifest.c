@@ -211,9 +211,8 @@ static void source_ports(Facts *f, Emission *e, const Fact *x)
 
 /* ---- words by field values ---- */
 
-static bool any_value(const FieldFact *ff, uint64_t values, bool (*test)(int64_t v))
+static bool any_value(const FieldFact *ff, bool (*test)(int64_t v))
 {
-	(void)values;
 	if (!ff || !ff->value->vals || ff->value->kind != T_INT)
 		return false;
 	for (uint32_t i = 0; i < ff->value->vals->n; i++)
@@ -303,7 +302,7 @@ static void words_of(Facts *f, Emission *e, const Stack *s, const Node *n)
 		const WordRule *r = &word_rules[i];
 		const FieldFact *ff = stack_field(s, r->layer, r->field);
 
-		if (ff && (r->test ? any_value(ff, 0, r->test) : ff->value->kind != T_NONE))
+		if (ff && (r->test ? any_value(ff, r->test) : ff->value->kind != T_NONE))
 			set_word(f, e, r->word, ff->node);
 	}
 	for (unsigned i = 0; i < s->n; i++) {
@@ -413,6 +412,14 @@ static void unknown_peer(Facts *f, const Fact *dst, const Node *n)
 	d->hint = STR("say at the head of the file which network it lies in");
 }
 
+static const Node *port_node(const Stack *s, const Node *n)
+{
+	const FieldFact *ff =
+		stack_field(s, stack_first(s, WIRE_BIT(WIRE_TCP) | WIRE_BIT(WIRE_UDP)), "dport");
+
+	return ff ? ff->node : n;
+}
+
 static void emit_peers(Facts *f, Emission *e, const Stack *s, const Fact *dst, const Fact *dport,
 		       const Node *n)
 {
@@ -432,7 +439,7 @@ static void emit_peers(Facts *f, Emission *e, const Stack *s, const Fact *dst, c
 		one.dports = (PortSet){ 0 };
 		words_of(f, &one, s, n);
 		if (dport)
-			dest_ports(f, &one, dport, n);
+			dest_ports(f, &one, dport, port_node(s, n));
 		row_add(f, &one, n);
 	}
 }
@@ -656,7 +663,11 @@ void manifest_finish(Facts *f)
 			       "this sends at least %llu packets; the budget is %lld",
 			       (unsigned long long)c.least, (long long)packets);
 
-	d->hint = str_printf(f->a, "budget(packets=%llu)",
-			     (unsigned long long)c.packets == UINT64_MAX ? (unsigned long long)c.least
-									 : (unsigned long long)c.packets);
+	Str line = str_printf(f->a, "budget(packets=%llu)",
+			      (unsigned long long)(c.packets == UINT64_MAX ? c.least : c.packets));
+
+	if (f->m->decls.budget.declared)
+		d->hint = line;
+	else
+		facts_fix_declare(f, d, line);
 }

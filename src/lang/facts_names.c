@@ -35,6 +35,12 @@ static const struct {
 	{ "total_ms", "write .ms" },
 	{ "has_key", "write `key in d`" },
 	{ "iteritems", "write .items()" },
+	{ "push", "write .append(x)" },
+	{ "add", "write .append(x)" },
+	{ "length", "write len(x)" },
+	{ "size", "write len(x)" },
+	{ "contains", "write `y in x`" },
+	{ "to_string", "write str(x)" },
 	{ "hlim", "write .ttl, or p[IPv6].hlim" },
 };
 

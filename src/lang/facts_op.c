@@ -309,13 +309,15 @@ static const Fact *mismatch(Facts *f, BinOp op, const Fact *a, const Fact *b, No
 	Diag *d = facts_say(f, "E-TYPE", at, "`%s` can't join %.*s and %.*s", bin_op_text(op),
 			    STR_ARG(facts_a_text(f, a)), STR_ARG(facts_a_text(f, b)));
 
-	if (op == OP_ADD && a->kind == T_STR && !b->cell && nb)
-		facts_fix(f, d, nb, str_printf(f->a, "str(%.*s)", STR_ARG(facts_source(f, nb))));
-	else if (op == OP_ADD && b->kind == T_STR && !a->cell && na)
-		facts_fix(f, d, na, str_printf(f->a, "str(%.*s)", STR_ARG(facts_source(f, na))));
-	else if (op == OP_ADD && a->kind == T_BYTES && b->kind == T_STR && nb)
+	if (op == OP_ADD && a->kind == T_BYTES && b->kind == T_STR)
 		facts_fix(f, d, nb, str_printf(f->a, "%.*s.encode()", STR_ARG(facts_source(f, nb))));
-	else if (op == OP_ADD && a->kind == T_LIST && nb)
+	else if (op == OP_ADD && a->kind == T_STR && b->kind == T_BYTES)
+		facts_fix(f, d, nb, str_printf(f->a, "%.*s.decode()", STR_ARG(facts_source(f, nb))));
+	else if (op == OP_ADD && a->kind == T_STR && !b->cell && b->kind != T_NONE)
+		facts_fix(f, d, nb, str_printf(f->a, "str(%.*s)", STR_ARG(facts_source(f, nb))));
+	else if (op == OP_ADD && b->kind == T_STR && !a->cell && a->kind != T_NONE)
+		facts_fix(f, d, na, str_printf(f->a, "str(%.*s)", STR_ARG(facts_source(f, na))));
+	else if (op == OP_ADD && a->kind == T_LIST)
 		facts_fix(f, d, nb, str_printf(f->a, "[%.*s]", STR_ARG(facts_source(f, nb))));
 	else if (op == OP_ADD && a->kind == T_PACKET)
 		d->hint = STR("layers are stacked by `/`");

@@ -383,7 +383,7 @@ static const Fact *no_layer(Facts *f, const Fact *p, uint64_t layers, const char
 		      STR_ARG(facts_text_of(f, p)));
 	d->hint = str_printf(f->a, "test it first: `if %s in %.*s:`", name, STR_ARG(path ? s : STR("p")));
 	if (path)
-		facts_fix_guard(f, d, str_printf(f->a, "%s in %.*s", name, STR_ARG(s)));
+		facts_fix_guard(f, d, obj, str_printf(f->a, "%s in %.*s", name, STR_ARG(s)));
 	return facts_bad(f);
 }
 
@@ -506,7 +506,7 @@ static const Fact *attr_elsewhere(Facts *f, const Fact *p, Node *n)
 	return facts_no_attr(f, n, p, false);
 }
 
-const Fact *packet_attr(Facts *f, const Fact *p, Node *n)
+const Fact *facts_packet_attr(Facts *f, const Fact *p, Node *n)
 {
 	bool found;
 	const Fact *x = attr_view(f, p, n, &found);
@@ -568,7 +568,7 @@ static const Stack *stack_with(Facts *f, const Stack *s, unsigned layer, unsigne
 	return t;
 }
 
-const Fact *packet_with(Facts *f, const Fact *p, WireId layer, Node *target, const Fact *x, Node *value)
+const Fact *facts_packet_with(Facts *f, const Fact *p, WireId layer, Node *target, const Fact *x, Node *value)
 {
 	const Stack **s = arena_new_n(f->a, const Stack *, p->n);
 	Str name = target->attr.sym->text;

@@ -113,6 +113,12 @@ static const Fact *unpack_item(Facts *f, const Fact *x, uint32_t i, uint32_t n, 
 
 static bool unpack_fits(Facts *f, const Fact *x, uint32_t n, const Node *value)
 {
+	if (!x->cell && x->kind != T_TUPLE && x->kind != T_ANSWERS && x->kind != T_STR &&
+	    x->kind != T_BYTES && x->kind != T_NET && !fact_quiet(x)) {
+		facts_say(f, "E-TYPE", value, "%.*s can't be taken apart into %u names",
+			  STR_ARG(facts_a_text(f, x)), n);
+		return false;
+	}
 	Len l = x->kind == T_ANSWERS ? (Len){ 2, 2 } : fact_len(x);
 
 	if (fact_quiet(x) || (n >= l.lo && n <= l.hi))
@@ -244,7 +250,7 @@ static void store_attr(Facts *f, Node *target, const Fact *x, Node *value)
 		d->hint = STR("bind it to a variable of its own first: q = p; q.ttl = 5, and use q");
 		return;
 	}
-	env_set(f, obj->name.var, packet_with(f, p, layer, target, x, value));
+	env_set(f, obj->name.var, facts_packet_with(f, p, layer, target, x, value));
 }
 
 void facts_assign(Facts *f, Node *target, const Fact *x, const Node *value)
@@ -318,8 +324,8 @@ static void do_expr(Facts *f, Node *n)
 
 	if (is_declaration(v) || v->kind == N_STR)
 		return;
-	facts_ex(f, v);
-	facts_warn_dropped(f, v);
+	if (facts_ex(f, v)->kind != T_ERROR)
+		facts_warn_dropped(f, v);
 }
 
 static void do_return(Facts *f, Node *n)
