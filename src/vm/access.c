@@ -513,7 +513,7 @@ static bool attr_by_rows(Vm *vm, Value v, Str name, const uint16_t rows[OWNER_N]
 			o = OWNER_LAYER;
 	}
 	if (o != OWNER_NONE && rows[o]) {
-		AttrFn *f = builtin_attr(vm, (BuiltinAttr)(rows[o] - 1));
+		AttrFn *f = vm_row_attr(vm, (BuiltinAttr)(rows[o] - 1));
 
 		*ret = val_none();
 		return f ? f(vm, v, ret) : fail_attr(vm, v, name);
@@ -564,7 +564,7 @@ bool val_method(Vm *vm, const MethodSite *site, Value *args, Value *ret)
 		return vm_fail(vm, self.tag == VAL_NONE ? "E-NONE" : "E-NAME", "%s has no method %.*s",
 			       val_type_name(self), STR_ARG(vm->prog->name[site->name]));
 	const Sig *s = &vm->method_sig[row - 1];
-	BuiltinFn *f = builtin_method(vm, (BuiltinMethod)(row - 1));
+	BuiltinFn *f = vm_row_method(vm, (BuiltinMethod)(row - 1));
 
 	bound[0] = self;
 	if (self.tag == VAL_RANGE) {

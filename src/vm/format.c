@@ -15,7 +15,7 @@ enum { PRECISION_MAX = 100 };
 typedef struct Spec {
 	uint32_t fill;
 	char align; /* '<' '>' '^' '=' or 0 */
-	char sign;  /* '+' ' ' or 0 */
+	char sign;  /* '+' ' ' '-' or 0 */
 	bool alt;
 	int64_t width;
 	char group; /* ',' '_' or 0 */
@@ -66,8 +66,7 @@ static bool spec_read(Vm *vm, Str s, Spec *ret)
 	*ret = (Spec){ .fill = ' ', .precision = -1 };
 	at = read_fill(s, ret);
 	if (at < s.n && (s.p[at] == '+' || s.p[at] == '-' || s.p[at] == ' ')) {
-		ret->sign = s.p[at] == '-' ? 0 : s.p[at];
-		at++;
+		ret->sign = s.p[at++];
 	}
 	if (at < s.n && s.p[at] == '#') {
 		ret->alt = true;
@@ -209,12 +208,14 @@ static bool put_int(Vm *vm, const Spec *s, int64_t v, Value *ret)
 	if (s->type == 'c') {
 		Sbuf b = sbuf(vm);
 
+		if (s->sign || s->alt)
+			return vm_fail(vm, "E-VALUE", "`c` takes neither sign nor #");
 		if (v < 0 || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
 			return vm_fail(vm, "E-VALUE", "no character has that number");
 		sbuf_cp(&b, (uint32_t)v);
 		Spec as = *s;
 
-		as.precision = -1;
+		as.align = s->align ? s->align : '>';
 		return put_text(vm, &as, val_str(sbuf_done(&b, VAL_STR)), ret);
 	}
 	for (size_t i = 0; i < sizeof bases / sizeof bases[0]; i++) {
@@ -325,8 +326,6 @@ static bool put_value(Vm *vm, Value v, const Spec *s, Value *ret)
 {
 	bool whole = v.tag == VAL_INT || v.tag == VAL_BOOL;
 
-	if (v.tag == VAL_BOOL && !s->type)
-		return put_text(vm, s, val_str(text_value(vm, v)), ret);
 	if (whole && !is_float_type(s->type))
 		return put_int(vm, s, v.i, ret);
 	if (v.tag == VAL_FLAGS && s->type && s->type != 's' && !is_float_type(s->type))

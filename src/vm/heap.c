@@ -74,6 +74,8 @@ void heap_free(Heap *h, void *p, size_t n)
 		return;
 	unsigned c = class_of(n, &size);
 
+	if (h->stress)
+		memset(p, 0xdd, size);
 	memcpy(p, &h->free[c], sizeof(void *));
 	h->free[c] = p;
 	h->live -= size;
@@ -238,6 +240,6 @@ void heap_sweep(Heap *h)
 	size_t room = (h->a->cap - h->a->used) / 2;
 	size_t more = h->live > GC_LEAST ? h->live : GC_LEAST;
 
-	h->limit = h->live + (more < room || room < GC_LEAST / 16 ? more : room);
+	h->limit = h->stress ? 0 : h->live + (more < room || room < GC_LEAST / 16 ? more : room);
 	h->collections++;
 }

@@ -32,6 +32,7 @@ typedef struct Heap {
 	Value *grey; /* objects found but not followed yet, an explicit stack */
 	uint32_t grey_n, grey_cap;
 	bool grey_lost; /* it overflowed: scan the object list again */
+	bool stress;    /* for tests: collect at each safe point, spoil what is freed */
 } Heap;
 
 void heap_init(Heap *h, Arena *a);

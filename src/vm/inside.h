@@ -202,9 +202,9 @@ bool text_result(Sbuf *b, ObjResult *r);
 const Sig *sig_tables(Arena *a, Vm *vm); /* [M_N] */
 void tables_init(Vm *vm);
 bool sig_bind(Vm *vm, const Sig *s, const char *fn, const MethodSite *site, const Value *in, Value *out);
-BuiltinFn *builtin_func(const Vm *vm, BuiltinFunc id);
-BuiltinFn *builtin_method(const Vm *vm, BuiltinMethod id);
-AttrFn *builtin_attr(const Vm *vm, BuiltinAttr id);
+BuiltinFn *vm_row_func(const Vm *vm, BuiltinFunc id);
+BuiltinFn *vm_row_method(const Vm *vm, BuiltinMethod id);
+AttrFn *vm_row_attr(const Vm *vm, BuiltinAttr id);
 const BuiltinRow *builtin_method_row(BuiltinMethod id);
 const BuiltinRow *builtin_attr_row(BuiltinAttr id);
 const BuiltinRow *builtin_func_row(BuiltinFunc id);

@@ -62,21 +62,21 @@ const BuiltinRow *builtin_attr_row(BuiltinAttr id)
 	return &attr_rows[id];
 }
 
-BuiltinFn *builtin_func(const Vm *vm, BuiltinFunc id)
+BuiltinFn *vm_row_func(const Vm *vm, BuiltinFunc id)
 {
 	BuiltinFn *f = vm->host.func ? vm->host.func[id] : NULL;
 
 	return f ? f : own_funcs[id];
 }
 
-BuiltinFn *builtin_method(const Vm *vm, BuiltinMethod id)
+BuiltinFn *vm_row_method(const Vm *vm, BuiltinMethod id)
 {
 	BuiltinFn *f = vm->host.method ? vm->host.method[id] : NULL;
 
 	return f ? f : own_methods[id];
 }
 
-AttrFn *builtin_attr(const Vm *vm, BuiltinAttr id)
+AttrFn *vm_row_attr(const Vm *vm, BuiltinAttr id)
 {
 	AttrFn *f = vm->host.attr ? vm->host.attr[id] : NULL;
 

@@ -222,7 +222,7 @@ static bool call_row(Vm *vm, BuiltinMethod id, Value *args, uint32_t n, Value *r
 			args[0] = val_of(l);
 		}
 	}
-	return call_builtin(vm, builtin_method(vm, id), row->name, args, n, ret);
+	return call_builtin(vm, vm_row_method(vm, id), row->name, args, n, ret);
 }
 
 static bool get_attr(Vm *vm, Value v, uint32_t name, Value *ret)
@@ -615,7 +615,7 @@ leave: {
 }
 L_CALLB:
 	vm->fuel = fuel;
-	MAKE(call_builtin(vm, builtin_func(vm, (BuiltinFunc)IN.b), builtin_func_row((BuiltinFunc)IN.b)->name,
+	MAKE(call_builtin(vm, vm_row_func(vm, (BuiltinFunc)IN.b), builtin_func_row((BuiltinFunc)IN.b)->name,
 			  &R(IN.c), IN.x, &ret_));
 	NEXT;
 L_CALLS:
