@@ -12,6 +12,7 @@ typedef struct Peer {
 
 struct Expert {
 	Warnings *ws;
+	uint64_t odd; /* of the frame at hand */
 	uint32_t n;
 	Peer peer[PEERS];
 };
@@ -55,6 +56,13 @@ static IpText ip_text(Ip ip)
 
 /* ---- frames ---- */
 
+_Static_assert(WARN_N <= 64, "a mask holds all warnings");
+
+static void odd(Expert *e, WarnId id)
+{
+	e->odd |= UINT64_C(1) << id;
+}
+
 static bool csum_good(const PacketId *id)
 {
 	uint8_t tail[4] = { 0, id->proto, 0, 0 };
@@ -78,18 +86,23 @@ static void check_transport(Expert *e, const PacketId *id)
 
 	if (!whole || (!udp && !tcp && !icmp) || (udp && id->v == 4 && id->csum == 0) || csum_good(id))
 		return;
-	warn_add(e->ws, udp ? WARN_BAD_UDP : tcp ? WARN_BAD_TCP : WARN_BAD_ICMP, 1, "from %s, %u bytes", ip_text(id->src).s,
-		 id->ip_len);
+	WarnId bad = udp ? WARN_BAD_UDP : tcp ? WARN_BAD_TCP : WARN_BAD_ICMP;
+	odd(e, bad);
+	warn_add(e->ws, bad, 1, "from %s, %u bytes", ip_text(id->src).s, id->ip_len);
 }
 
 static void check_ip4(Expert *e, const PacketId *id)
 {
 	size_t header = (size_t)(id->packet.p[0] & 15) * 4;
 
-	if (wire_csum_fold(wire_csum(0, bytes_slice(id->packet, 0, header))) != 0)
+	if (wire_csum_fold(wire_csum(0, bytes_slice(id->packet, 0, header))) != 0) {
+		odd(e, WARN_BAD_IP);
 		warn_add(e->ws, WARN_BAD_IP, 1, "from %s", ip_text(id->src).s);
-	if (id->fragment && id->packet.p[6] & 0x40)
+	}
+	if (id->fragment && id->packet.p[6] & 0x40) {
+		odd(e, WARN_FRAG_DF);
 		warn_add(e->ws, WARN_FRAG_DF, 1, "from %s, id %u", ip_text(id->src).s, id->ip_id);
+	}
 }
 
 /* RFC 5227: two hardware addresses that claim one IP address. */
@@ -113,16 +126,16 @@ static void check_arp(Expert *e, const PacketId *id)
 	}
 }
 
-void expert_frame(Expert *e, const PacketId *id, bool computed)
+uint64_t expert_frame(Expert *e, const PacketId *id, bool computed)
 {
-	if (id->v == 0) {
+	e->odd = 0;
+	if (id->v == 0)
 		check_arp(e, id);
-		return;
-	}
 	if (id->v == 4)
 		check_ip4(e, id);
-	if (computed)
+	if (id->v && computed)
 		check_transport(e, id);
+	return e->odd;
 }
 
 /* ---- matches ---- */

@@ -90,17 +90,17 @@ static Ip source_of(const WirePacket *p, Ip ours)
 	return ours;
 }
 
-static bool fill_port(const Fill *f, WireLayer *l, unsigned field, uint8_t proto)
+static bool fill_port(const Fill *f, WireLayer *l, unsigned field, uint8_t proto, uint64_t n)
 {
-	if (wire_is_set(l, field))
+	if (wire_is_set(l, field) || !wire_has(l, field))
 		return true;
-	uint16_t port = identity_port(f->pool, proto, f->src, f->dst, f->n);
+	uint16_t port = identity_port(f->pool, proto, f->src, f->dst, n);
 	if (port)
 		wire_set_num(l, field, port);
 	return port != 0;
 }
 
-/* NULL or the protocol that has no port left for us. */
+/* NULL or what we have none left of. */
 static const char *fill_layer(const Fill *f, WireLayer *l)
 {
 	switch (l->proto->id) {
@@ -116,18 +116,16 @@ static const char *fill_layer(const Fill *f, WireLayer *l)
 		fill(l, F_FRAGMENT_ID, f->id.tcp_seq);
 		break;
 	case WIRE_ICMP:
-		fill(l, F_ICMP_ID, f->pool->icmp_id);
 		fill(l, F_ICMP_SEQ, f->id.icmp_seq);
-		break;
+		return fill_port(f, l, F_ICMP_ID, 1, f->n >> 16) ? NULL : "ICMP id";
 	case WIRE_ICMPV6:
-		fill(l, F_ICMPV6_ID, f->pool->icmp_id);
 		fill(l, F_ICMPV6_SEQ, f->id.icmp_seq);
-		break;
+		return fill_port(f, l, F_ICMPV6_ID, 58, f->n >> 16) ? NULL : "ICMPv6 id";
 	case WIRE_UDP:
-		return fill_port(f, l, F_UDP_SPORT, 17) ? NULL : "UDP";
+		return fill_port(f, l, F_UDP_SPORT, 17, f->n) ? NULL : "UDP port";
 	case WIRE_TCP:
 		fill(l, F_TCP_SEQ, f->id.tcp_seq);
-		return fill_port(f, l, F_TCP_SPORT, 6) ? NULL : "TCP";
+		return fill_port(f, l, F_TCP_SPORT, 6, f->n) ? NULL : "TCP port";
 	case WIRE_DNS:
 		fill(l, F_DNS_ID, f->id.dns_id);
 		break;
@@ -150,7 +148,7 @@ const char *identity_fill(WirePacket *p, const IdentityPool *pool, Ip src, uint6
 		p->layer[i] = copy;
 		const char *lacks = fill_layer(&f, &p->layer[i]);
 		if (lacks)
-			return str_printf(a, "no %s port of ours is free for this source address", lacks).p;
+			return str_printf(a, "no %s of ours is free for this source address", lacks).p;
 	}
 	return NULL;
 }

@@ -7,7 +7,7 @@
  * change a bit of what another gets.  Fields that are set are never touched.
  *
  *   IP id          counts from a start of its own per destination
- *   ICMP id, seq   the run's id; seq counts
+ *   ICMP id, seq   an id that the gate holds for us; seq counts, then comes the next id
  *   UDP, TCP sport one of the ports that the gate holds for us, in turn; with more
  *                  packets than ports they repeat, and payload, seq or IP id tell
  *   TCP seq        1..2^30
@@ -22,15 +22,14 @@
 enum { IDENTITY_PORTS = 1024 };
 
 typedef struct OwnPort {
-	uint8_t proto; /* 6, 17 */
-	uint16_t port;
+	uint8_t proto; /* 6, 17; 1, 58: ICMP */
+	uint16_t port; /* ICMP: id */
 	Ip src;        /* v 0: any of ours */
 } OwnPort;
 
 /* What the gate gave us for this run. */
 typedef struct IdentityPool {
 	uint64_t seed;
-	uint16_t icmp_id;
 	uint32_t n_ports;
 	OwnPort port[IDENTITY_PORTS];
 } IdentityPool;
@@ -43,7 +42,7 @@ typedef struct Identity {
 /* The identity of packet n (from 0) to dst. */
 Identity identity_draw(uint64_t seed, Ip dst, uint64_t n);
 
-/* The source port for packet n to dst, or 0: we own none that fits. */
+/* The source port (ICMP: id) for packet n to dst, or 0: we own none that fits. */
 uint16_t identity_port(const IdentityPool *pool, uint8_t proto, Ip src, Ip dst, uint64_t n);
 
 /* Sets what is free in p, whose layers it copies to the arena before it writes on

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Receiving: every frame gets a verdict; what answers no earlier probe waits in
+ * the queue for sniff, up to the next mark.
+ */
+#include "vm/engine_inside.h"
+
+/* ---- the queue ---- */
+
+static void queue_pop(Engine *e)
+{
+	e->queue_first = (e->queue_first + 1) % LIMIT_SNIFF_QUEUE;
+	e->queue_n--;
+}
+
+/* Where len bytes fit behind the newest frame, or at the ring's start: frames
+ * never wrap.  The oldest make room. */
+static uint32_t queue_place(Engine *e, uint32_t len)
+{
+	while (e->queue_n) {
+		const Queued *oldest = &e->queue[e->queue_first];
+		const Queued *newest = &e->queue[(e->queue_first + e->queue_n - 1) % LIMIT_SNIFF_QUEUE];
+		uint32_t end = newest->off + newest->len;
+		bool wrapped = newest->off < oldest->off;
+
+		if (end + len <= (wrapped ? oldest->off : QUEUE_BYTES))
+			return end;
+		if (!wrapped && len <= oldest->off)
+			return 0;
+		queue_pop(e);
+		warn_add(&e->warnings, WARN_DROPS, 1, "the queue for sniff is full: its oldest frames were dropped");
+	}
+	return 0;
+}
+
+static void queue_push(Engine *e, const Msg *m)
+{
+	uint32_t len = (uint32_t)m->frame.data.n;
+
+	if (!len || len > LIMIT_FRAME || m->frame.first >= WIRE_N || m->frame.rx_ns <= e->mark_ns)
+		return;
+	if (e->queue_n == LIMIT_SNIFF_QUEUE)
+		queue_pop(e);
+	uint32_t off = queue_place(e, len);
+	memcpy(e->queue_bytes + off, m->frame.data.p, len);
+	e->queue[(e->queue_first + e->queue_n++) % LIMIT_SNIFF_QUEUE] =
+		(Queued){ m->frame.rx_ns, off, len, m->frame.iface, m->frame.first, m->frame.flags };
+	if (e->call && e->call->queued)
+		e->call->queued(e->call->ctx);
+}
+
+Bytes engine_queued(const Engine *e, uint32_t i, Queued *ret_q)
+{
+	*ret_q = e->queue[(e->queue_first + i) % LIMIT_SNIFF_QUEUE];
+	return BYTES(e->queue_bytes + ret_q->off, ret_q->len);
+}
+
+void engine_mark(Engine *e)
+{
+	e->mark_ns = e->now_ns;
+	e->queue_n = 0;
+}
+
+/* ---- verdicts ---- */
+
+static void count(Engine *e, const Arrival *a, const Match *m)
+{
+	const PacketId *probe = matcher_probe(e->matcher, m->probe);
+	StatLine *line = &e->line[engine_line(probe ? probe : &a->id)];
+
+	expert_match(e->expert, probe, &a->id, m);
+	line->duplicates += m->verdict == VERDICT_DUPLICATE;
+	line->further += m->verdict == VERDICT_FURTHER;
+	line->late += m->verdict == VERDICT_LATE;
+	line->ambiguous += m->ambiguous;
+	e->late += m->verdict == VERDICT_LATE;
+	e->unsolicited += m->verdict == VERDICT_UNSOLICITED;
+}
+
+/* A packet of our own flows, whole.  False: it answers nothing. */
+static bool judge(Engine *e, const Arrival *a)
+{
+	uint32_t n;
+	const Match *m = matcher_match(e->matcher, &a->id, &n);
+	bool wanted = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		/* what nobody waits for is sniff's; only in a call it is unsolicited */
+		if (m[i].verdict == VERDICT_UNSOLICITED && !(e->call && e->call->arrived))
+			continue;
+		wanted |= m[i].verdict != VERDICT_UNSOLICITED;
+		count(e, a, &m[i]);
+		if (e->call && e->call->arrived)
+			e->call->arrived(e->call->ctx, a, &m[i]);
+	}
+	return wanted;
+}
+
+static bool judge_fragment(Engine *e, const Arrival *piece)
+{
+	Reassembled r;
+	Arrival a = *piece;
+	char src[IP_TEXT];
+
+	ip_format(a.id.src, src);
+	warn_add(&e->warnings, WARN_FRAGMENTS, 1, "from %s, %u bytes at %u", src, (unsigned)a.id.piece.n, a.id.frag_off);
+	if (!reassemble(e->reasm, &a.id, a.rx_ns, &r))
+		return false;
+	a.frame = r.packet;
+	a.first = a.id.v == 4 ? WIRE_IP : WIRE_IPV6;
+	a.pieces = &r;
+	return packet_id_read(a.frame, a.first, &a.id) && judge(e, &a);
+}
+
+void engine_frame(Engine *e, const Msg *m)
+{
+	Arrival a = { .frame = m->frame.data, .first = (WireId)m->frame.first, .iface = m->frame.iface,
+		      .flags = m->frame.flags, .rx_ns = m->frame.rx_ns };
+	bool wanted = false;
+
+	if (e->finishing)
+		return;
+	e->frames++;
+	e->rx_source[m->frame.source < STAMP_N ? m->frame.source : STAMP_NONE]++;
+	if (m->frame.first < WIRE_N && packet_id_read(a.frame, a.first, &a.id)) {
+		a.odd = expert_frame(e->expert, &a.id, m->frame.csum != RX_CSUM_NOT_COMPUTED);
+		if (!(a.flags & FRAME_THIRD_PARTY)) {
+			engine_flow_seen(e, &a.id, a.rx_ns);
+			wanted = a.id.fragment ? judge_fragment(e, &a) : judge(e, &a);
+		}
+	}
+	if (!wanted)
+		queue_push(e, m);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the verbs of lib/ need and no program may call: their names start with an
+ * underscore, which only lib can say.
+ */
+#include "vm/engine_inside.h"
+
+enum { LABELS_MOST = 16, TTL_MOST = 255 };
+
+bool bi_at_ttl(Vm *vm, const Value *args, uint32_t n, Value *ret)
+{
+	int64_t ttl;
+
+	(void)n;
+	if (!vm_to_int(vm, args[1], &ttl))
+		return false;
+	if (ttl < 1 || ttl > TTL_MOST)
+		return vm_fail(vm, "E-VALUE", "a TTL is 1..255");
+	if (args[0].tag == VAL_FN)
+		return vm_call(vm, args[0], &args[1], 1, ret) &&
+		       (ret->tag == VAL_PACKET || vm_fail_type(vm, "a function that gives a packet", *ret));
+	if (args[0].tag != VAL_PACKET)
+		return vm_fail_type(vm, "a packet, or a function of the TTL", args[0]);
+	bool v6 = packet_has(vm, val_packet(args[0]), WIRE_IPV6);
+	return packet_with(vm, val_packet(args[0]), v6 ? WIRE_IPV6 : WIRE_IP, v6 ? STR("hlim") : STR("ttl"), args[1], ret);
+}
+
+bool bi_own_port(Vm *vm, const Value *args, uint32_t n, Value *ret)
+{
+	Engine *e = vm_ctx(vm);
+	int64_t number;
+	bool held;
+	Str proto;
+	Ip dst;
+
+	(void)n;
+	if (!vm_to_str(vm, args[0], &proto) || !vm_to_ip(vm, args[1], &dst) || !vm_to_int(vm, args[2], &number))
+		return false;
+	const Route *r = engine_route(e, dst);
+	if (!r)
+		return engine_halt(e, vm);
+	uint8_t ip_proto = str_is(proto, "tcp") ? PROTO_TCP : PROTO_UDP;
+	uint16_t port = identity_port(&e->pool, ip_proto, r->src, dst, (uint64_t)number);
+	if (!port && r->ok) {
+		if (!engine_claim(e, ip_proto, r->src, 0, &held))
+			return engine_halt(e, vm);
+		port = identity_port(&e->pool, ip_proto, r->src, dst, (uint64_t)number);
+	}
+	*ret = val_int(port);
+	return true;
+}
+
+bool bi_mtu(Vm *vm, const Value *args, uint32_t n, Value *ret)
+{
+	Engine *e = vm_ctx(vm);
+	Ip dst;
+
+	(void)n;
+	if (!vm_to_ip(vm, args[0], &dst))
+		return false;
+	const Route *r = engine_route(e, dst);
+	if (!r)
+		return engine_halt(e, vm);
+	const HostIface *i = engine_iface(e, r->iface);
+	*ret = val_int(r->mtu ? r->mtu : i ? i->mtu : 1500);
+	return true;
+}
+
+bool bi_mpls(Vm *vm, const Value *args, uint32_t n, Value *ret)
+{
+	WirePacket *w = arena_new(vm_scratch(vm), WirePacket);
+	WireMpls label[LABELS_MOST];
+	ObjList *l = vm_list(vm, 0);
+
+	(void)n;
+	if (args[0].tag != VAL_PACKET)
+		return vm_fail_type(vm, "a packet", args[0]);
+	packet_view(vm, val_packet(args[0]), w);
+	unsigned found = wire_icmp_mpls(w, label, LABELS_MOST);
+	for (unsigned i = 0; i < found && i < LABELS_MOST; i++)
+		vm_push(vm, l, val_int(label[i].label));
+	*ret = val_of(l);
+	return true;
+}
+
+bool bi_resolver(Vm *vm, const Value *args, uint32_t n, Value *ret)
+{
+	Engine *e = vm_ctx(vm);
+
+	(void)args;
+	(void)n;
+	if (!e->resolver.n)
+		return vm_fail(vm, "E-VALUE", "this host has no resolver that the policy allows: say server=");
+	*ret = vm_ip(vm, e->resolver.p[0]);
+	return true;
+}
+
+bool bi_warn(Vm *vm, const Value *args, uint32_t n, Value *ret)
+{
+	Engine *e = vm_ctx(vm);
+	Str code, evidence;
+	int64_t count;
+
+	(void)n;
+	(void)ret;
+	if (!vm_to_str(vm, args[0], &code) || !vm_to_str(vm, args[1], &evidence) || !vm_to_int(vm, args[2], &count))
+		return false;
+	WarnId id = warn_by_code(code);
+	if (id == WARN_N)
+		return vm_fail(vm, "E-VALUE", "there is no warning %.*s", STR_ARG(code));
+	warn_add(&e->warnings, id, count < 0 ? 0 : count > UINT32_MAX ? UINT32_MAX : (uint32_t)count, "%.*s", STR_ARG(evidence));
+	return true;
+}
+
+bool bi_fail(Vm *vm, const Value *args, uint32_t n, Value *ret)
+{
+	Str message;
+
+	(void)n;
+	(void)ret;
+	return vm_to_str(vm, args[0], &message) && vm_fail(vm, "E-VALUE", "%.*s", STR_ARG(message));
+}
