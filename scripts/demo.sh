@@ -46,7 +46,12 @@ ip -n $r1 route add 10.9.3.0/24 via 10.9.2.2
 ip -n $r2 route add 10.9.1.0/24 via 10.9.2.1
 ip -n $server route add default via 10.9.3.1
 ip netns exec $r2 nft -f - << 'EOF'
-table ip demo { chain forward { type filter hook forward priority 0; tcp dport 81 drop; } }
+table ip demo {
+	chain forward {
+		type filter hook forward priority 0;
+		tcp dport 81 drop
+	}
+}
 EOF
 ip netns exec $server python3 -m http.server --bind 10.9.3.2 80 > /dev/null 2>&1 &
 pids+=($!)
