@@ -297,14 +297,14 @@ const char *rules_why_not(const Rules *r, Ip ip)
 	const NeverRow *never = never_rows(&n);
 	IpClass c = ip_class(ip);
 
-	if (rules_own(r, ip))
-		return "an address of this host";
 	for (size_t i = 0; i < n; i++) {
 		Net net;
 
 		if (net_parse(str_c(never[i].net), &net) && net_has(net, ip))
 			return never[i].what;
 	}
+	if (rules_own(r, ip))
+		return "an address of this host";
 	if (c != IP_CLASS_UNICAST)
 		return ip_class_name(c);
 	for (uint32_t i = 0; i < r->nown; i++) {

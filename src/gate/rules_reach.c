@@ -164,15 +164,13 @@ static const char *never_text(const Maker *k, Ip ip)
 	size_t n;
 	const NeverRow *never = never_rows(&n);
 
-	if (is_own(k, ip))
-		return "an address of this host";
 	for (size_t i = 0; i < n; i++) {
 		Net net;
 
 		if (net_parse(str_c(never[i].net), &net) && net_has(net, ip))
 			return never[i].what;
 	}
-	return NULL;
+	return is_own(k, ip) ? "an address of this host" : NULL;
 }
 
 const char *never_at(const Maker *k, Ip ip, bool *ret_liftable)
