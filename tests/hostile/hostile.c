@@ -10,7 +10,9 @@
  *   hostile lengths           messages whose lengths lie
  *   hostile early FILE        the frames before the manifest, so before GO
  *
- * The manifest: 10.9.0.2 by ICMP, UDP 7 and TCP 80, source ports 50000 and 50001.
+ * The manifest: 10.9.0.2 by ICMP, UDP 7 and TCP 80, source ports 50000 and 50001;
+ * fd00:9::2 by ICMPv6.  The ICMP ids 7777 are claimed, so that an attack fails for
+ * what is wrong with it and not for want of an id.
  * What became of each frame goes to standard output, a line each.
  */
 #include "base/arena.h"
@@ -65,14 +67,16 @@ __attribute__((format(printf, 2, 3))) static void say(Hostile *h, const char *fm
 
 static void declare(Hostile *h)
 {
-	static const struct { uint8_t proto; uint16_t port; } rows[] = { { 1, 0 }, { 17, 7 }, { 6, 80 } };
+	static const struct { uint8_t proto; uint16_t port; const char *peer; } rows[] = {
+		{ 1, 0, "10.9.0.2" }, { 17, 7, "10.9.0.2" }, { 6, 80, "10.9.0.2" }, { 58, 0, "fd00:9::2" } };
 	Manifest m = { 0 };
-	Ip peer;
 	uint8_t *buf = arena_alloc(&h->a, 4096);
 	Writer w = writer(buf, 4096);
 
-	ip_parse(STR("10.9.0.2"), &peer);
-	for (unsigned i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		Ip peer = { 0 };
+
+		ip_parse(str_c(rows[i].peer), &peer);
 		Emission *e = vec_push(&h->a, &m.emit, (Emission){ .peer = { .lo = peer, .hi = peer }, .proto = rows[i].proto });
 		if (!rows[i].port)
 			continue;
@@ -183,6 +187,16 @@ static void claim_line(Hostile *h, char *line)
 	h->open++;
 }
 
+static void claim_ids(Hostile *h)
+{
+	char v4[] = "1 7777 10.9.0.1", v6[] = "58 7777 fd00:9::1";
+
+	claim_line(h, v4);
+	claim_line(h, v6);
+	listen_for(h, MSG_NONE);
+	h->next_id = 0;
+}
+
 static void each_line(Hostile *h, void (*what)(Hostile *, char *))
 {
 	char *save = NULL;
@@ -242,9 +256,10 @@ static int hostile_main(void *ctx, int gate_fd, int out_fd, void *mem, size_t me
 	}
 	declare(&h);
 	listen_for(&h, MSG_GO);
-	if (strcmp(attack->mode, "frames") == 0)
+	if (strcmp(attack->mode, "frames") == 0) {
+		claim_ids(&h);
 		each_line(&h, emit_line);
-	else if (strcmp(attack->mode, "claims") == 0)
+	} else if (strcmp(attack->mode, "claims") == 0)
 		each_line(&h, claim_line);
 	else if (strcmp(attack->mode, "noise") == 0)
 		noise(&h);

@@ -86,15 +86,17 @@ class Forbidden:
     """Judges each frame that left a node against what guardrails section 4 allows without a
     word: .seen counts the kinds of offence, .frames keeps the first 20."""
 
-    def __init__(self, mac, addresses, peers, next_hops, mtu=1500, ports=None, dports=None):
+    def __init__(self, mac, addresses, peers, next_hops, mtu=1500, ports=None, dports=None,
+                 ids=None):
         """mac, next_hops: MAC text; addresses: our own IPs, peers: IPs in reach (and the only
-        targets of ARP); ports: allowed local ports; dports: {protocol: remote ports}; None: any."""
+        targets of ARP); ports: allowed local ports; dports: {protocol: remote ports}; ids: those of
+        ICMP; None: any."""
         import ipaddress
         self.mac = mac_bytes(mac)
         self.ours = {ipaddress.ip_address(a).packed for a in addresses}
         self.peers = {ipaddress.ip_address(a).packed for a in peers}
         self.hops = {mac_bytes(m) for m in next_hops}
-        self.mtu, self.ports, self.dports = mtu, ports, dports
+        self.mtu, self.ports, self.dports, self.ids = mtu, ports, dports, ids
         self.seen, self.frames = collections.Counter(), []
 
     def judge(self, frames):
@@ -181,7 +183,10 @@ class Forbidden:
     def _transport(self, proto, p):
         if proto in (1, 58):
             query = (8, 13) if proto == 1 else (128,)
-            return [] if p[:1] and p[0] in query else ["ICMP type"]
+            if not p[:1] or p[0] not in query:
+                return ["ICMP type"]
+            owned = self.ids is None or struct.unpack_from("!H", p.ljust(8, b"\0"), 4)[0] in self.ids
+            return [] if owned else ["ICMP id not owned"]
         if proto not in (6, 17):
             return [f"protocol {proto}"]
         if len(p) < (20 if proto == 6 else 8):

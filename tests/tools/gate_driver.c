@@ -3,6 +3,7 @@
  * An engine by script, behind the real opener, netd, loader and gate: tests say
  * line by line what it declares and does, and read line by line what it heard.
  *
+ *   gate_driver --tsc        can this machine close the time-stamp counter?
  *   gate_driver [--write FILE] [--iface NAME] [--read FILE] SCRIPT
  *
  * Declarations, before the first other line:
@@ -35,9 +36,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -341,11 +344,12 @@ static void on_ask(Driver *d, char **w, unsigned n)
 
 static void declare(Driver *d)
 {
-	Writer w = writer(arena_alloc(&d->a, 65536), 65536);
+	Writer w;
 
 	if (d->declared)
 		return;
 	d->declared = true;
+	w = writer(arena_alloc(&d->a, 65536), 65536);
 	if (!manifest_encode(&d->m, &w))
 		say(d, "manifest does not encode\n");
 	emit(d, &(Msg){ .type = MSG_MANIFEST, .manifest.data = wr_done(&w) });
@@ -704,6 +708,22 @@ static char *read_file(const char *path)
 	return text;
 }
 
+/* Does this machine keep a process from the time-stamp counter at all?  Some
+ * hypervisors do not, whatever the kernel says. */
+static int probe_tsc(void)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	if (pid == 0) {
+		prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+		_exit(try_rdtsc() == 0);
+	}
+	waitpid(pid, &status, 0);
+	printf("%s\n", WIFSIGNALED(status) ? "closed" : "open");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const uint64_t high = 1;
@@ -718,6 +738,8 @@ int main(int argc, char **argv)
 	char why[RUN_WHY];
 	int i = 1, rc;
 
+	if (argc == 2 && strcmp(argv[1], "--tsc") == 0)
+		return probe_tsc();
 	for (; i + 1 < argc && strncmp(argv[i], "--", 2) == 0; i += 2) {
 		if (strcmp(argv[i], "--write") == 0)
 			o.write_fd = open(argv[i + 1], O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

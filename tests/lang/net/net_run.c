@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs programs with their verbs on the simulated network (port/fake.h), on
+ * virtual time.  A file says in comments what there is and what it expects:
+ *
+ *   # net: host 10.0.0.2 delay 1ms      a line of the network's text
+ *   # seed: 7
+ *   # expect: text                      each line that it prints, in order
+ *   # warns: code                       each warning at the end, and no other
+ *   # stat: icmp {"sent":5, ...}        this line is among the statistics
+ *   # exit: 4                           default 0
+ *
+ *   net_run [-v] FILE|FOLDER...         -v prints all that the engine says
+ *
+ * Each program runs twice; both runs must exchange the same messages, bit for bit.
+ */
+#include "lang/compile.h"
+#include "lib/lib.h"
+#include "port/fake.h"
+#include "vm/engine.h"
+#include "vm/verify.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum { MEMORY = 384 << 20, FILES = 1024, LIBS = 64 };
+
+typedef struct Run {
+	Arena a;
+	Sb out, warns, stats;
+	uint64_t hash;
+	FakeCount count;
+	int exit;
+	Str error;
+} Run;
+
+static bool verbose;
+
+static Str read_text(const char *path)
+{
+	FILE *f = fopen(path, "rb");
+	char *buf = malloc(1 << 20);
+	size_t n = f && buf ? fread(buf, 1, 1 << 20, f) : 0;
+
+	if (f)
+		fclose(f);
+	return (Str){ buf, n };
+}
+
+/* The rest of each line that starts with `key`, a line each. */
+static Str lines(Arena *a, Str text, const char *key)
+{
+	Sb b = sb(a);
+	size_t n = strlen(key);
+
+	for (size_t i = 0, end; i < text.n; i = end + 1) {
+		for (end = i; end < text.n && text.p[end] != '\n'; end++)
+			;
+		if (end - i >= n && memcmp(text.p + i, key, n) == 0) {
+			sb_str(&b, (Str){ text.p + i + n, end - i - n });
+			sb_char(&b, '\n');
+		}
+	}
+	return sb_done(&b);
+}
+
+static void sink(void *ctx, const Msg *m)
+{
+	Run *r = ctx;
+
+	if (m->type == MSG_TEXT)
+		sb_str(&r->out, bytes_str(m->text.text));
+	if (m->type == MSG_WARN)
+		sb_printf(&r->warns, "%.*s\n", STR_ARG(bytes_str(m->warn.code)));
+	if (m->type == MSG_STAT)
+		sb_printf(&r->stats, "%.*s %.*s\n", STR_ARG(bytes_str(m->stat.group)), STR_ARG(bytes_str(m->stat.json)));
+	if (verbose && m->type == MSG_WARN)
+		printf("  warning %.*s x%u: %.*s\n", STR_ARG(bytes_str(m->warn.code)), m->warn.count,
+		       STR_ARG(bytes_str(m->warn.evidence)));
+}
+
+static bool compile_it(Run *r, const char *path, Str text, Compiled *c)
+{
+	LibSource lib[LIBS];
+	Sb b = sb(&r->a);
+
+	for (unsigned i = 0; i < lib_count && i < LIBS; i++)
+		lib[i] = (LibSource){ lib_files[i].name, lib_files[i].text };
+	CompileIn in = { .a = &r->a, .name = str_c(path), .text = text, .lib = lib, .nlib = lib_count };
+	if (compile(&in, c) && !c->lib_diags.errors)
+		return true;
+	compile_render(c, str_c(path), &b);
+	for (uint32_t i = 0; i < c->lib_diags.v.n; i++)
+		for (uint32_t f = 1; f < c->ast.files.n; f++)
+			if (c->lib_diags.v.p[i].span.to < c->ast.files.p[f].text.n) {
+				LineCol lc = line_col(c->ast.files.p[f].text, c->lib_diags.v.p[i].span.from);
+
+				sb_printf(&b, "    (%.*s:%u %.*s)\n", STR_ARG(lib_files[f - 1].name), lc.line, STR_ARG(lc.text));
+			}
+	r->error = sb_done(&b);
+	return false;
+}
+
+static void execute(Run *r, const Program *p, Fake *f)
+{
+	EngineConfig config = { .sink = sink, .sink_ctx = r, .rate = 500, .byte_rate = 2000000, .syn_rate = 50 };
+	Engine *e = engine_new(&r->a, fake_port(f), &config);
+	VmHost host;
+
+	if (!engine_start(e)) {
+		r->exit = engine_stopped(e);
+		return;
+	}
+	engine_host(e, &host);
+	Vm *vm = vm_new(&r->a, p, &host);
+	r->exit = vm_run(vm);
+	const VmError *err = vm_error(vm);
+	if (err->set && err->code && err->code[0])
+		r->error = str_printf(&r->a, "%s: %.*s\n", err->code, STR_ARG(err->message));
+	engine_finish(e, r->exit);
+}
+
+static bool run_once(Run *r, void *memory, const char *path, Str text)
+{
+	Compiled *c;
+	Str bad;
+
+	arena_init(&r->a, memory, MEMORY, NULL);
+	r->out = r->warns = r->stats = sb(&r->a);
+	Str seed = lines(&r->a, text, "# seed: ");
+	Fake *f = fake_new(&r->a, seed.n ? strtoull(seed.p, NULL, 10) : 1);
+	if (!fake_config(f, lines(&r->a, text, "# net: "), &bad)) {
+		r->error = str_printf(&r->a, "no line of a network: %.*s\n", STR_ARG(bad));
+		return false;
+	}
+	c = arena_new(&r->a, Compiled);
+	if (!compile_it(r, path, text, c))
+		return false;
+	const char *why = verify_program(c->program);
+	if (why) {
+		r->error = str_printf(&r->a, "the verifier refuses the bytecode: %s\n", why);
+		return false;
+	}
+	execute(r, c->program, f);
+	r->hash = fake_hash(f);
+	r->count = fake_count(f);
+	return true;
+}
+
+/* ---- judging ---- */
+
+static bool same(const char *what, Str want, Str got)
+{
+	if (str_eq(want, got))
+		return true;
+	printf("  %s, expected:\n%.*s  got:\n%.*s", what, STR_ARG(want), STR_ARG(got));
+	return false;
+}
+
+static bool stats_there(Run *r, Str want)
+{
+	for (size_t i = 0, end; i < want.n; i = end + 1) {
+		for (end = i; want.p[end] != '\n'; end++)
+			;
+		Str line = { want.p + i, end - i + 1 };
+		Str all = sb_done(&r->stats);
+
+		if (!memmem(all.p, all.n, line.p, line.n)) {
+			printf("  statistics lack %.*s  of:\n%.*s", STR_ARG(line), STR_ARG(all));
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool judge(Run *r, Str text)
+{
+	Str exit = lines(&r->a, text, "# exit: ");
+	int want = exit.n ? atoi(exit.p) : 0;
+	bool ok = same("it prints", lines(&r->a, text, "# expect: "), sb_done(&r->out));
+
+	ok &= same("it warns", lines(&r->a, text, "# warns: "), sb_done(&r->warns));
+	ok &= stats_there(r, lines(&r->a, text, "# stat: "));
+	if (r->exit != want || (r->error.n && !want)) {
+		printf("  exit %d: %.*s\n", r->exit, STR_ARG(r->error));
+		ok = false;
+	}
+	if (r->count.half_open) {
+		printf("  %u handshakes stay half open\n", r->count.half_open);
+		ok = false;
+	}
+	return ok;
+}
+
+static bool run_case(const char *path)
+{
+	static void *memory[2];
+	static Run run[2];
+	Str text = read_text(path);
+	bool ok = true;
+
+	for (int i = 0; i < 2 && ok; i++) {
+		if (!memory[i])
+			memory[i] = malloc(MEMORY);
+		run[i] = (Run){ 0 };
+		ok = memory[i] && run_once(&run[i], memory[i], path, text);
+	}
+	if (!ok) {
+		printf("FAIL %s\n%.*s", path, STR_ARG(run[0].error));
+	} else {
+		ok = run[0].hash == run[1].hash;
+		if (!ok)
+			printf("  two runs differ\n");
+		ok &= judge(&run[0], text);
+		printf("%s %s\n", ok ? "ok  " : "FAIL", path);
+	}
+	if (verbose)
+		printf("%.*s%.*s  emitted %u frames, in flight %u\n", STR_ARG(sb_done(&run[0].out)),
+		       STR_ARG(sb_done(&run[0].stats)), run[0].count.emitted, run[0].count.in_flight_most);
+	free((char *)(uintptr_t)text.p);
+	return ok;
+}
+
+static int by_name(const void *x, const void *y)
+{
+	return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
+static unsigned list(const char *path, char **ret, unsigned n)
+{
+	struct stat st;
+	size_t len = strlen(path);
+
+	if (stat(path, &st) != 0)
+		return n;
+	if (!S_ISDIR(st.st_mode)) {
+		if (n < FILES && len > 6 && strcmp(path + len - 6, ".sonde") == 0)
+			ret[n++] = strdup(path);
+		return n;
+	}
+	DIR *d = opendir(path);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		char sub[4096];
+
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(sub, sizeof sub, "%s/%s", path, e->d_name);
+		n = list(sub, ret, n);
+	}
+	if (d)
+		closedir(d);
+	return n;
+}
+
+int main(int argc, char **argv)
+{
+	static char *paths[FILES];
+	unsigned n = 0, failed = 0;
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "-v") == 0)
+			verbose = true;
+		else
+			n = list(argv[i], paths, n);
+	}
+	qsort(paths, n, sizeof paths[0], by_name);
+	for (unsigned i = 0; i < n; i++) {
+		failed += !run_case(paths[i]);
+		free(paths[i]);
+	}
+	printf("%u passed, %u failed\n", n - failed, failed);
+	return failed || !n;
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs language tests: .sonde files that say what they expect, in comments.
+ *
+ *   # expect error: E-SYNTAX 3:14     each error of the file, and no other
+ *   # expect warning: W-SPIN 3:1      each warning, and no other (without such a
+ *                                     line warnings are not looked at)
+ *   # expect: text                    each line that it prints, in order
+ *   # expect runtime error: E-INDEX 4:7
+ *   # policy                          the file is a policy
+ *   # fix not alone                   the fix of an error needs another change too
+ *
+ * Fixes are applied, one error at a time: the error must be gone and no other come.
+ * A program without errors is lowered and verified; it is run if it expects
+ * output.  Its network built-ins fail: who needs them is tested elsewhere.
+ * Layout: each program without syntax errors is formatted; that must change
+ * nothing in its tree, and a second time nothing at all.
+ *
+ *   lang_run [-lib FOLDER] FILE|FOLDER...
+ */
+#include "lang/compile.h"
+#include "lang/decl.h"
+#include "lang/fmt.h"
+#include "lang/parse.h"
+#include "vm/verify.h"
+#include "vm/vm.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum { MEMORY = 256 << 20, FILES = 4096, LIBS = 64 };
+
+typedef struct Case {
+	const char *path;
+	Str text;
+	Arena *a;
+	bool failed;
+	bool policy;
+} Case;
+
+/* What came of one text. */
+typedef struct Outcome {
+	DiagList diags;
+	Compiled *c; /* NULL: a policy */
+} Outcome;
+
+static LibSource lib[LIBS];
+static uint32_t nlib;
+static unsigned passed, failed;
+
+static void complain(Case *c, const char *what, Str got)
+{
+	if (!c->failed)
+		printf("FAIL %s\n", c->path);
+	c->failed = true;
+	printf("  %s\n", what);
+	if (got.n)
+		printf("%.*s", STR_ARG(got));
+	if (got.n && got.p[got.n - 1] != '\n')
+		putchar('\n');
+}
+
+static Str read_text(const char *path)
+{
+	FILE *f = fopen(path, "rb");
+	char *buf = malloc(1 << 20);
+	size_t n = f && buf ? fread(buf, 1, 1 << 20, f) : 0;
+
+	if (f)
+		fclose(f);
+	return (Str){ buf, n };
+}
+
+static Outcome outcome_of(Case *c, Str text)
+{
+	Outcome o = { .diags.a = c->a };
+
+	if (c->policy) {
+		Decls decls;
+
+		decl_policy(text, c->a, &o.diags, &decls);
+		return o;
+	}
+	o.c = arena_new(c->a, Compiled);
+	CompileIn in = { .a = c->a, .name = str_c(c->path), .text = text, .lib = lib, .nlib = nlib };
+
+	compile(&in, o.c);
+	o.diags = o.c->diags;
+	return o;
+}
+
+/* "E-SYNTAX 3:14", a line each. */
+static Str diags_text(Case *c, const DiagList *d, Str text, Severity sev)
+{
+	Sb b = sb(c->a);
+
+	for (uint32_t i = 0; i < d->v.n; i++) {
+		LineCol lc = line_col(text, d->v.p[i].span.from);
+
+		if (d->v.p[i].sev == sev)
+			sb_printf(&b, "%s %u:%u\n", d->v.p[i].code, lc.line, lc.col);
+	}
+	return sb_done(&b);
+}
+
+/* The rest of each line that starts with `key`, a line each. */
+static Str expected(Case *c, const char *key)
+{
+	Sb b = sb(c->a);
+	size_t n = strlen(key);
+
+	for (size_t i = 0, end; i < c->text.n; i = end + 1) {
+		for (end = i; end < c->text.n && c->text.p[end] != '\n'; end++)
+			;
+		if (end - i >= n && memcmp(c->text.p + i, key, n) == 0) {
+			sb_str(&b, (Str){ c->text.p + i + n, end - i - n });
+			sb_char(&b, '\n');
+		}
+	}
+	return sb_done(&b);
+}
+
+static bool says(Case *c, const char *key)
+{
+	return expected(c, key).n > 0;
+}
+
+static Str rendered(Case *c, const DiagList *d, Str text)
+{
+	Sb b = sb(c->a);
+
+	for (uint32_t i = 0; i < d->v.n; i++)
+		diag_render(&d->v.p[i], str_c("  "), text, &b);
+	return sb_done(&b);
+}
+
+/* ---- fixes ---- */
+
+static void check_fix(Case *c, const Outcome *before, const Diag *d)
+{
+	Sb b = sb(c->a);
+
+	sb_str(&b, (Str){ c->text.p, d->fix.span.from });
+	sb_str(&b, d->fix.text);
+	sb_str(&b, (Str){ c->text.p + d->fix.span.to, c->text.n - d->fix.span.to });
+	Str text = sb_done(&b);
+	Outcome after = outcome_of(c, text);
+
+	if (after.diags.errors < before->diags.errors)
+		return;
+	complain(c, "the fix does not mend it:", rendered(c, &after.diags, text));
+}
+
+static void check_fixes(Case *c, const Outcome *o)
+{
+	bool not_alone = says(c, "# fix not alone");
+
+	for (uint32_t i = 0; i < o->diags.v.n; i++)
+		if (o->diags.v.p[i].sev == SEV_ERROR && o->diags.v.p[i].fix.set && !not_alone)
+			check_fix(c, o, &o->diags.v.p[i]);
+}
+
+/* ---- layout ---- */
+
+static Str tree_of(Case *c, Str text)
+{
+	Ast *ast = arena_new(c->a, Ast);
+	DiagList d = { .a = c->a };
+	Sb b = sb(c->a);
+
+	ast_init(ast, c->a);
+	if (parse_file(ast, (Str){ 0 }, text, false, &d))
+		ast_dump(ast->files.p[0].module, &b);
+	return sb_done(&b);
+}
+
+static void check_layout(Case *c)
+{
+	DiagList d = { .a = c->a };
+	Sb once = sb(c->a), twice = sb(c->a);
+
+	if (!fmt_text(c->a, c->text, &d, &once))
+		return;
+	Str text = sb_done(&once);
+
+	if (!str_eq(tree_of(c, text), tree_of(c, c->text)))
+		complain(c, "formatting changes the program to", text);
+	fmt_text(c->a, text, &d, &twice);
+	if (!str_eq(text, sb_done(&twice)))
+		complain(c, "formatting twice is not formatting once", text);
+}
+
+/* ---- running ---- */
+
+static void put_out(void *ctx, Str text, bool peer)
+{
+	(void)peer;
+	sb_str(ctx, text);
+}
+
+static void put_result(void *ctx, uint32_t line, Str type, Str json)
+{
+	(void)ctx;
+	(void)line;
+	(void)type;
+	(void)json;
+}
+
+static void check_run(Case *c, const Program *p)
+{
+	Sb out = sb(c->a);
+	VmHost host = { .ctx = &out, .seed = 1, .out = put_out, .result = put_result };
+	Vm *vm = vm_new(c->a, p, &host);
+	Str want = expected(c, "# expect: "), want_error = expected(c, "# expect runtime error: "), got_error = { 0 };
+	const VmError *e;
+
+	vm_run(vm);
+	e = vm_error(vm);
+	if (e->set && e->code[0]) {
+		LineCol lc = line_col(c->text, e->span.from);
+
+		got_error = str_printf(c->a, "%s %u:%u\n", e->code, lc.line, lc.col);
+	}
+	if (!str_eq(got_error, want_error))
+		complain(c, "run-time error:",
+			 e->set ? str_printf(c->a, "%.*s%.*s", STR_ARG(got_error), STR_ARG(e->message)) : STR("none"));
+	if (!str_eq(sb_done(&out), want))
+		complain(c, "it prints", sb_done(&out));
+}
+
+/* ---- cases ---- */
+
+static void check_diags(Case *c, const Outcome *o)
+{
+	Str want = expected(c, "# expect error: "), want_w = expected(c, "# expect warning: ");
+	bool errors = str_eq(diags_text(c, &o->diags, c->text, SEV_ERROR), want);
+	bool warnings = !want_w.n || str_eq(diags_text(c, &o->diags, c->text, SEV_WARNING), want_w);
+
+	if (!errors || !warnings)
+		complain(c, "other diagnostics than expected:", rendered(c, &o->diags, c->text));
+	if (o->c && o->c->lib_diags.v.n)
+		complain(c, "lib has errors:", o->c->lib_diags.v.p[0].message);
+}
+
+static void run_case(const char *path, void *memory)
+{
+	Arena a;
+	Case c = { .path = path, .text = read_text(path), .a = &a };
+
+	arena_init(&a, memory, MEMORY, NULL);
+	c.policy = says(&c, "# policy");
+	Outcome o = outcome_of(&c, c.text);
+
+	check_diags(&c, &o);
+	check_fixes(&c, &o);
+	check_layout(&c);
+	if (o.c && o.c->program) {
+		const char *why = verify_program(o.c->program);
+
+		if (why)
+			complain(&c, "the verifier refuses the bytecode:", str_c(why));
+		else if (says(&c, "# expect: ") || says(&c, "# expect runtime error: "))
+			check_run(&c, o.c->program);
+	} else if (o.c && !says(&c, "# expect error: ")) {
+		complain(&c, "no program came out", (Str){ 0 });
+	}
+	c.failed ? failed++ : passed++;
+	free((char *)(uintptr_t)c.text.p);
+}
+
+static int by_name(const void *x, const void *y)
+{
+	return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
+/* The .sonde files of a folder, and of those in it, sorted; or the file itself. */
+static unsigned list(const char *path, char **ret, unsigned n)
+{
+	struct stat st;
+	size_t len = strlen(path);
+
+	if (stat(path, &st) != 0)
+		return n;
+	if (!S_ISDIR(st.st_mode)) {
+		if (n < FILES && len > 6 && strcmp(path + len - 6, ".sonde") == 0)
+			ret[n++] = strdup(path);
+		return n;
+	}
+	DIR *d = opendir(path);
+
+	for (struct dirent *e; d && (e = readdir(d));) {
+		char sub[4096];
+
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(sub, sizeof sub, "%s/%s", path, e->d_name);
+		n = list(sub, ret, n);
+	}
+	if (d)
+		closedir(d);
+	return n;
+}
+
+static void load_lib(const char *folder)
+{
+	static char *paths[LIBS];
+	unsigned n = list(folder, paths, 0);
+
+	qsort(paths, n, sizeof paths[0], by_name);
+	for (unsigned i = 0; i < n && i < LIBS; i++)
+		lib[nlib++] = (LibSource){ str_c(paths[i]), read_text(paths[i]) };
+}
+
+int main(int argc, char **argv)
+{
+	static char *paths[FILES];
+	void *memory = malloc(MEMORY);
+	unsigned n = 0;
+	int i = 1;
+
+	if (argc > 2 && strcmp(argv[1], "-lib") == 0) {
+		load_lib(argv[2]);
+		i = 3;
+	}
+	for (; i < argc; i++)
+		n = list(argv[i], paths, n);
+	qsort(paths, n, sizeof paths[0], by_name);
+	for (unsigned k = 0; k < n && memory; k++) {
+		run_case(paths[k], memory);
+		free(paths[k]);
+	}
+	free(memory);
+	printf("%u passed, %u failed\n", passed, failed);
+	return failed || !passed;
+}
