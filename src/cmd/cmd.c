@@ -112,26 +112,20 @@ bool cmd_read_file(Arena *a, const char *path, size_t most, Str *ret_text)
 	return ok;
 }
 
-bool cmd_read_program(Arena *a, const CmdArgs *args, const char *text, Str *ret_name, Str *ret_text)
+int cmd_read_program(Arena *a, const CmdArgs *args, const char *text, Str *ret_name, Str *ret_text)
 {
-	if (text && args->n) {
-		cmd_fail(0, "either a file or -e TEXT, not both");
-		return false;
-	}
-	if (text) {
-		*ret_name = STR("-e");
-		*ret_text = str_c(text);
-		if (ret_text->n <= LIMIT_SOURCE)
-			return true;
-		cmd_fail(0, "-e: longer than %u bytes, the most that a program may have", LIMIT_SOURCE);
-		return false;
-	}
-	if (!args->n) {
-		cmd_fail(0, "no program: give a file, - for standard input, or -e 'text'");
-		return false;
-	}
-	*ret_name = str_c(args->v[0]);
-	return cmd_read_file(a, args->v[0], LIMIT_SOURCE, ret_text);
+	if (text && args->n)
+		return cmd_fail(SONDE_EXIT_USAGE, "either a file or -e TEXT, not both");
+	if (!text && !args->n)
+		return cmd_fail(SONDE_EXIT_USAGE, "no program: give a file, - for standard input, or -e 'text'");
+	*ret_name = str_c(text ? "-e" : args->v[0]);
+	if (!text)
+		return cmd_read_file(a, args->v[0], LIMIT_SOURCE, ret_text) ? SONDE_EXIT_OK : SONDE_EXIT_ENVIRONMENT;
+	*ret_text = str_c(text);
+	if (ret_text->n > LIMIT_SOURCE)
+		return cmd_fail(SONDE_EXIT_ENVIRONMENT, "-e: longer than %u bytes, the most that a program may have",
+				LIMIT_SOURCE);
+	return SONDE_EXIT_OK;
 }
 
 static Str keep(Arena *a, Bytes b)

@@ -42,8 +42,9 @@ bool cmd_read_file(Arena *a, const char *path, size_t most, Str *ret_text);
 /* All that fd gives, at most `most` bytes; `path` is for messages. */
 bool cmd_read_fd(Arena *a, int fd, const char *path, size_t most, Str *ret_text);
 
-/* A program from FILE or -e TEXT: its text and the name for messages. */
-bool cmd_read_program(Arena *a, const CmdArgs *args, const char *text, Str *ret_name, Str *ret_text);
+/* A program from FILE or -e TEXT: its text and the name for messages.  0, or the
+ * exit code after saying why not. */
+int cmd_read_program(Arena *a, const CmdArgs *args, const char *text, Str *ret_name, Str *ret_text);
 
 /* A DIAG message of the engine into l: foreign text, bounded. */
 void cmd_take_diag(Arena *a, DiagList *l, const Msg *m);

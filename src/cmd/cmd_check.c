@@ -102,8 +102,10 @@ static int run_check(const Command *cmd, const void *options)
 
 	(void)cmd;
 	c.diags.a = &c.a;
-	if (!cmd_read_program(&c.a, &o->args, o->text, &job.name, &job.text))
-		return o->args.n ? SONDE_EXIT_ENVIRONMENT : SONDE_EXIT_USAGE;
+	int exit = cmd_read_program(&c.a, &o->args, o->text, &job.name, &job.text);
+
+	if (exit)
+		return exit;
 	if (!params_read(&c.a, &o->param, &job.param, &job.nparam))
 		return SONDE_EXIT_USAGE;
 	RunOptions run = { .mode = RUN_ALONE,
@@ -114,7 +116,7 @@ static int run_check(const Command *cmd, const void *options)
 			   .event_ctx = &c,
 			   .peer_file = -1,
 			   .write_fd = -1 };
-	int exit = gate_run(&run, why);
+	exit = gate_run(&run, why);
 
 	if (exit && !c.diags.errors)
 		return cmd_fail(exit, "%.*s%s", STR_ARG(c.why), why);

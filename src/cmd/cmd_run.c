@@ -157,8 +157,10 @@ static int run_run(const Command *cmd, const void *options)
 	char why[RUN_WHY];
 
 	(void)cmd;
-	if (!cmd_read_program(&s.a, &o->args, o->text, &job.name, &job.text))
-		return o->args.n && !o->text ? SONDE_EXIT_ENVIRONMENT : SONDE_EXIT_USAGE;
+	int exit = cmd_read_program(&s.a, &o->args, o->text, &job.name, &job.text);
+
+	if (exit)
+		return exit;
 	if (!params_read(&s.a, &o->param, &job.param, &job.nparam))
 		return SONDE_EXIT_USAGE;
 	ReportOptions ro = { .json = o->json,
@@ -185,7 +187,7 @@ static int run_run(const Command *cmd, const void *options)
 			   .seed = ro.seed,
 			   .iface = o->iface,
 			   .insecure_dev = o->insecure_dev };
-	int exit = prepare(o, &s, &policies, &run, &reader);
+	exit = prepare(o, &s, &policies, &run, &reader);
 
 	if (exit)
 		return exit;
