@@ -23,7 +23,7 @@ static __attribute__((noinline)) bool safe_point(Vm *vm, int64_t *fuel)
 	vm->fuel = *fuel;
 	if (*fuel < 0)
 		return vm_fail(vm, "E-FUEL", "the program computed too long: %llu units are spent",
-			       (unsigned long long)LIMIT_FUEL);
+			       (unsigned long long)vm->host.fuel);
 	if (*fuel < vm->poll_at) {
 		vm->poll_at = *fuel > POLL_UNITS ? *fuel - POLL_UNITS : 0;
 		if (vm->host.safe_point && !vm->host.safe_point(vm->host.ctx, vm))
@@ -122,6 +122,16 @@ static bool make_set(Vm *vm, const Value *p, uint32_t n, Value *ret)
 	return true;
 }
 
+/* None in a field of these types is their own absent value, which needs no test. */
+static Value absent_of(Str type)
+{
+	if (str_is(type, "duration"))
+		return val_duration(NS_NONE);
+	if (str_is(type, "time"))
+		return val_time(NS_NONE);
+	return str_is(type, "float") ? val_float(NAN) : val_none();
+}
+
 static bool make_result(Vm *vm, const ResultType *t, const Value *p, Value *ret)
 {
 	ObjResult *r = (ObjResult *)heap_obj(&vm->heap, VAL_RESULT, sizeof(ObjResult) + t->n * sizeof(Value));
@@ -129,6 +139,9 @@ static bool make_result(Vm *vm, const ResultType *t, const Value *p, Value *ret)
 	r->type = t;
 	r->h.n = t->n;
 	memcpy(r->p, p, t->n * sizeof(Value));
+	for (uint32_t i = 0; i < t->n; i++)
+		if (r->p[i].tag == VAL_NONE)
+			r->p[i] = absent_of(t->field[i].type);
 	*ret = val_of(r);
 	return true;
 }
