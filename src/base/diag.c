@@ -20,7 +20,7 @@ Diag *diag_add(DiagList *l, const char *code, Span span, const char *fmt, ...)
 	va_list ap;
 
 	for (uint32_t i = 0; i < l->v.n; i++)
-		if (l->v.p[i].code == code && l->v.p[i].span.from == span.from && l->v.p[i].span.to == span.to)
+		if (strcmp(l->v.p[i].code, code) == 0 && l->v.p[i].span.from == span.from && l->v.p[i].span.to == span.to)
 			return &l->spare;
 	if (l->v.n >= LIMIT_DIAGS) {
 		l->dropped++;

@@ -42,8 +42,8 @@ const char *node_kind_name(NodeKind k)
 }
 
 #define OP_TEXT_(id, text, prec) [OP_##id] = (text),
-#define CMP_TEXT_(id, text) [CMP_##id] = (text),
-#define UN_TEXT_(id, text) [UN_##id] = (text),
+#define CMP_TEXT_(id, text)	 [CMP_##id] = (text),
+#define UN_TEXT_(id, text)	 [UN_##id] = (text),
 
 const char *bin_op_text(BinOp op)
 {
@@ -81,9 +81,9 @@ static void each_none(Node *n, AstVisit *f, void *ctx)
 	(void)ctx;
 }
 
-#define each_i each_none
-#define each_f each_none
-#define each_s each_none
+#define each_i	  each_none
+#define each_f	  each_none
+#define each_s	  each_none
 #define each_name each_none
 
 static void each_list(Node *n, AstVisit *f, void *ctx)
@@ -270,16 +270,16 @@ static void say_none(const Node *n, Sb *out)
 	(void)out;
 }
 
-#define say_list say_none
-#define say_unary say_none
-#define say_binary say_none
-#define say_cond say_none
-#define say_index say_none
-#define say_slice say_none
-#define say_expr say_none
+#define say_list     say_none
+#define say_unary    say_none
+#define say_binary   say_none
+#define say_cond     say_none
+#define say_index    say_none
+#define say_slice    say_none
+#define say_expr     say_none
 #define say_annotate say_none
-#define say_augment say_none
-#define say_module say_none
+#define say_augment  say_none
+#define say_module   say_none
 
 static void say_i(const Node *n, Sb *out)
 {
@@ -390,9 +390,10 @@ void ast_dump(const Node *n, Sb *out)
 {
 #define SAY_(id, member, doc) [N_##id] = say_##member,
 	static void (*const rows[N_COUNT])(const Node *, Sb *) = { NODE_KINDS(SAY_) };
-	const char *op = n->kind == N_UNARY ? un_op_text((UnOp)n->op) :
-			 n->kind == N_BINARY || n->kind == N_BOOLOP || n->kind == N_AUGMENT ? bin_op_text((BinOp)n->op) :
-											      node_kind_name((NodeKind)n->kind);
+	const char *op = n->kind == N_UNARY ? un_op_text((UnOp)n->op)
+			 : n->kind == N_BINARY || n->kind == N_BOOLOP || n->kind == N_AUGMENT
+				 ? bin_op_text((BinOp)n->op)
+				 : node_kind_name((NodeKind)n->kind);
 
 	sb_printf(out, "(%s%s", n->kind == N_AUGMENT ? "AUGMENT " : "", op);
 	rows[n->kind](n, out);

@@ -17,7 +17,7 @@
 #include "lang/token.h"
 
 typedef struct Node Node;
-typedef struct Var Var;     /* scope.h */
+typedef struct Var Var;	    /* scope.h */
 typedef struct Scope Scope; /* scope.h */
 
 typedef struct Nodes {
@@ -26,55 +26,55 @@ typedef struct Nodes {
 } Nodes;
 
 /* kind, union member, meaning */
-#define NODE_EXPRS(X)                                                                                      \
-	X(INT, i, "int literal; unit is NULL or a size")                                                   \
-	X(FLOAT, f, "float literal")                                                                       \
-	X(DURATION, i, "duration literal, in ns")                                                          \
-	X(BOOL, i, "True (1), False (0)")                                                                  \
-	X(NONE, i, "None")                                                                                 \
-	X(STR, s, "string literal; neighbours are joined")                                                 \
-	X(BYTES, s, "bytes literal")                                                                       \
-	X(FSTRING, list, "items are STR and FIELD")                                                        \
-	X(FIELD, field, "{value!conv:spec} of an f-string; the text of {x=} stands in a STR before it")    \
-	X(NAME, name, "a variable, function, built-in, layer, ...")                                        \
-	X(LIST, list, "[a, b]")                                                                            \
-	X(TUPLE, list, "a, b")                                                                             \
-	X(SET, list, "{a, b}")                                                                             \
-	X(DICT, list, "{k: v}: items are k, v, k, v, ...")                                                 \
-	X(LISTCOMP, comp, "[value for ...]")                                                               \
-	X(SETCOMP, comp, "{value for ...}")                                                                \
-	X(DICTCOMP, comp, "{key: value for ...}")                                                          \
-	X(GENEXP, comp, "(value for ...), an argument")                                                    \
-	X(UNARY, unary, "op: UnOp")                                                                        \
-	X(BINARY, binary, "op: BinOp")                                                                     \
-	X(BOOLOP, binary, "op: OP_BOOL_AND, OP_BOOL_OR; right may not be evaluated")                       \
-	X(COMPARE, compare, "a < b <= c: each operand is evaluated once, the rest only while true")        \
-	X(COND, cond, "then if test else orelse")                                                          \
-	X(CALL, call, "fn(args)")                                                                          \
-	X(ATTR, attr, "obj.name")                                                                          \
-	X(INDEX, index, "obj[index]; index may be a SLICE or, for several, a TUPLE")                       \
-	X(SLICE, slice, "lo:hi:step, each may be NULL; only as INDEX's index")                             \
-	X(LAMBDA, func, "lambda params: value; only as an argument")                                       \
+#define NODE_EXPRS(X)                                                                                        \
+	X(INT, i, "int literal; unit is NULL or a size")                                                     \
+	X(FLOAT, f, "float literal")                                                                         \
+	X(DURATION, i, "duration literal, in ns")                                                            \
+	X(BOOL, i, "True (1), False (0)")                                                                    \
+	X(NONE, i, "None")                                                                                   \
+	X(STR, s, "string literal; neighbours are joined")                                                   \
+	X(BYTES, s, "bytes literal")                                                                         \
+	X(FSTRING, list, "items are STR and FIELD")                                                          \
+	X(FIELD, field, "{value!conv:spec} of an f-string; the text of {x=} stands in a STR before it")      \
+	X(NAME, name, "a variable, function, built-in, layer, ...")                                          \
+	X(LIST, list, "[a, b]")                                                                              \
+	X(TUPLE, list, "a, b")                                                                               \
+	X(SET, list, "{a, b}")                                                                               \
+	X(DICT, list, "{k: v}: items are k, v, k, v, ...")                                                   \
+	X(LISTCOMP, comp, "[value for ...]")                                                                 \
+	X(SETCOMP, comp, "{value for ...}")                                                                  \
+	X(DICTCOMP, comp, "{key: value for ...}")                                                            \
+	X(GENEXP, comp, "(value for ...), an argument")                                                      \
+	X(UNARY, unary, "op: UnOp")                                                                          \
+	X(BINARY, binary, "op: BinOp")                                                                       \
+	X(BOOLOP, binary, "op: OP_BOOL_AND, OP_BOOL_OR; right may not be evaluated")                         \
+	X(COMPARE, compare, "a < b <= c: each operand is evaluated once, the rest only while true")          \
+	X(COND, cond, "then if test else orelse")                                                            \
+	X(CALL, call, "fn(args)")                                                                            \
+	X(ATTR, attr, "obj.name")                                                                            \
+	X(INDEX, index, "obj[index]; index may be a SLICE or, for several, a TUPLE")                         \
+	X(SLICE, slice, "lo:hi:step, each may be NULL; only as INDEX's index")                               \
+	X(LAMBDA, func, "lambda params: value; only as an argument")                                         \
 	X(BAD, i, "what could not be read; never in a tree without errors")
 
-#define NODE_STMTS(X)                                                                                      \
-	X(EXPR, expr, "an expression as a statement: calls, declarations, docstrings")                     \
-	X(ASSIGN, assign, "targets = value; several for a = b = value")                                    \
-	X(ANNOTATE, annotate, "target: type = value; value may be NULL")                                   \
-	X(AUGMENT, augment, "target op= value; op: BinOp")                                                 \
-	X(IF, branch, "orelse is empty, an `elif` (one IF) or an `else`")                                  \
-	X(WHILE, branch, "orelse: run when the test fails, not after break")                               \
-	X(FOR, loop, "for target in iter: body; else: orelse")                                             \
-	X(BREAK, i, "")                                                                                    \
-	X(CONTINUE, i, "")                                                                                 \
-	X(PASS, i, "")                                                                                     \
-	X(RETURN, expr, "value may be NULL")                                                               \
-	X(DEF, func, "def name(params) -> ret: body")                                                      \
-	X(PARAM, param, "param name: type = value, given by the caller")                                   \
+#define NODE_STMTS(X)                                                                                        \
+	X(EXPR, expr, "an expression as a statement: calls, declarations, docstrings")                       \
+	X(ASSIGN, assign, "targets = value; several for a = b = value")                                      \
+	X(ANNOTATE, annotate, "target: type = value; value may be NULL")                                     \
+	X(AUGMENT, augment, "target op= value; op: BinOp")                                                   \
+	X(IF, branch, "orelse is empty, an `elif` (one IF) or an `else`")                                    \
+	X(WHILE, branch, "orelse: run when the test fails, not after break")                                 \
+	X(FOR, loop, "for target in iter: body; else: orelse")                                               \
+	X(BREAK, i, "")                                                                                      \
+	X(CONTINUE, i, "")                                                                                   \
+	X(PASS, i, "")                                                                                       \
+	X(RETURN, expr, "value may be NULL")                                                                 \
+	X(DEF, func, "def name(params) -> ret: body")                                                        \
+	X(PARAM, param, "param name: type = value, given by the caller")                                     \
 	X(RESULT, result, "result Name(field: type label, ...), lib only")
 
-#define NODE_PARTS(X)                                                                                      \
-	X(TYPE, type, "a type in an annotation")                                              \
+#define NODE_PARTS(X)                                                                                        \
+	X(TYPE, type, "a type in an annotation")                                                             \
 	X(MODULE, module, "a file")
 
 #define NODE_KINDS(X) NODE_EXPRS(X) NODE_STMTS(X) NODE_PARTS(X)
@@ -83,22 +83,23 @@ typedef struct Nodes {
 typedef enum NodeKind { NODE_KINDS(NODE_ENUM_) N_COUNT } NodeKind;
 
 /* id, text, precedence (higher binds closer) */
-#define BIN_OPS(X)                                                             \
-	X(ADD, "+", 10) X(SUB, "-", 10) X(MUL, "*", 11) X(DIV, "/", 11)        \
-	X(FLOOR, "//", 11) X(MOD, "%", 11) X(POW, "**", 13) X(AND, "&", 8)     \
-	X(OR, "|", 6) X(XOR, "^", 7) X(SHL, "<<", 9) X(SHR, ">>", 9)           \
-	X(BOOL_AND, "and", 2) X(BOOL_OR, "or", 1)
+#define BIN_OPS(X)                                                                                           \
+	X(ADD, "+", 10)                                                                                      \
+	X(SUB, "-", 10) X(MUL, "*", 11) X(DIV, "/", 11) X(FLOOR, "//", 11) X(MOD, "%", 11) X(POW, "**", 13)  \
+		X(AND, "&", 8) X(OR, "|", 6) X(XOR, "^", 7) X(SHL, "<<", 9) X(SHR, ">>", 9)                  \
+			X(BOOL_AND, "and", 2) X(BOOL_OR, "or", 1)
 
 #define OP_ENUM_(id, ...) OP_##id,
 typedef enum BinOp { BIN_OPS(OP_ENUM_) OP_N } BinOp;
 
-#define UN_OPS(X) X(NEG, "-") X(POS, "+") X(INV, "~") X(NOT, "not")
+#define UN_OPS(X)	  X(NEG, "-") X(POS, "+") X(INV, "~") X(NOT, "not")
 #define UN_ENUM_(id, ...) UN_##id,
 typedef enum UnOp { UN_OPS(UN_ENUM_) UN_N } UnOp;
 
-#define CMP_OPS(X)                                                             \
-	X(EQ, "==") X(NE, "!=") X(LT, "<") X(LE, "<=") X(GT, ">") X(GE, ">=")  \
-	X(IN, "in") X(NOT_IN, "not in") X(IS_NONE, "is") X(IS_NOT_NONE, "is not")
+#define CMP_OPS(X)                                                                                           \
+	X(EQ, "==")                                                                                          \
+	X(NE, "!=") X(LT, "<") X(LE, "<=") X(GT, ">") X(GE, ">=") X(IN, "in") X(NOT_IN, "not in")            \
+		X(IS_NONE, "is") X(IS_NOT_NONE, "is not")
 #define CMP_ENUM_(id, ...) CMP_##id,
 typedef enum CmpOp { CMP_OPS(CMP_ENUM_) CMP_N } CmpOp; /* after IS_NONE, IS_NOT_NONE stands a NONE node */
 
@@ -111,7 +112,7 @@ typedef struct CmpLink {
 typedef struct Arg {
 	const Sym *name; /* NULL: by position */
 	Node *value;
-	Span span;       /* name included */
+	Span span; /* name included */
 } Arg;
 
 typedef struct Param {
@@ -220,8 +221,8 @@ struct Node {
 			const Sym *sym; /* NULL: lambda */
 			Param *param;
 			uint32_t n;
-			Node *ret;  /* TYPE or NULL */
-			Nodes body; /* DEF */
+			Node *ret;   /* TYPE or NULL */
+			Nodes body;  /* DEF */
 			Node *value; /* LAMBDA */
 			Scope *scope;
 			Span at; /* of the name */
@@ -249,7 +250,7 @@ struct Node {
 		} loop;
 		struct {
 			const Sym *sym;
-			Node *type; /* or NULL */
+			Node *type;  /* or NULL */
 			Node *value; /* or NULL: must be given */
 			Var *var;
 			Span at;

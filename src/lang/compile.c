@@ -39,14 +39,24 @@ static void compile_passes(const CompileIn *in, Compiled *c)
 	c->manifest.decls.file = in->name;
 	check_params(in, c);
 	for (uint32_t i = 0; i < c->diags.v.n; i++)
-		if (str_is(str_c(c->diags.v.p[i].code), "E-RECURSION") || str_is(str_c(c->diags.v.p[i].code), "E-COMPLEX"))
+		if (str_is(str_c(c->diags.v.p[i].code), "E-RECURSION") ||
+		    str_is(str_c(c->diags.v.p[i].code), "E-COMPLEX"))
 			return; /* calls are walked in place */
-	FactsIn facts = { .a = in->a, .ast = &c->ast, .scopes = &c->scopes, .param = in->param, .nparam = in->nparam,
-			  .diags = &c->diags, .lib_diags = &c->lib_diags };
+	FactsIn facts = { .a = in->a,
+			  .ast = &c->ast,
+			  .scopes = &c->scopes,
+			  .param = in->param,
+			  .nparam = in->nparam,
+			  .diags = &c->diags,
+			  .lib_diags = &c->lib_diags };
 
 	if (!facts_run(&facts, &c->manifest, &c->stats) || c->diags.errors || c->lib_diags.errors)
 		return;
-	LowerIn lower = { .a = in->a, .ast = &c->ast, .scopes = &c->scopes, .param = in->param, .nparam = in->nparam,
+	LowerIn lower = { .a = in->a,
+			  .ast = &c->ast,
+			  .scopes = &c->scopes,
+			  .param = in->param,
+			  .nparam = in->nparam,
 			  .diags = &c->diags };
 
 	c->program = lower_run(&lower);
@@ -65,7 +75,8 @@ bool compile(const CompileIn *in, Compiled *ret)
 	} else {
 		arena_reset(in->a, mark);
 		*ret = (Compiled){ .diags.a = in->a, .lib_diags.a = in->a };
-		diag_add(&ret->diags, "E-COMPLEX", (Span){ 0, 0 }, "checking this program needs more memory than there is")
+		diag_add(&ret->diags, "E-COMPLEX", (Span){ 0, 0 },
+			 "checking this program needs more memory than there is")
 			->hint = STR("take it apart into several programs");
 	}
 	in->a->full = outer;

@@ -34,7 +34,7 @@ typedef struct CompileIn {
 typedef struct Compiled {
 	Ast ast;
 	Scopes scopes;
-	DiagList diags;     /* of the program's text, in source order */
+	DiagList diags;	    /* of the program's text, in source order */
 	DiagList lib_diags; /* of lib: faults of ours */
 	Manifest manifest;  /* complete only if there are no errors */
 	FactsStats stats;

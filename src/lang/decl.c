@@ -69,7 +69,9 @@ static bool check_args(DeclReader *r, const Node *call, DeclWord w, uint32_t n_p
 
 		if (!a->name && i >= n_pos) {
 			decl_error(r, a->span, "%s takes %s by position", word,
-				   n_pos == 0 ? "nothing" : n_pos == 1 ? "one argument" : "two arguments");
+				   n_pos == 0	? "nothing"
+				   : n_pos == 1 ? "one argument"
+						: "two arguments");
 			return false;
 		}
 		while (a->name && *k) {
@@ -221,7 +223,8 @@ static void reach_other(DeclReader *r, const Node *n, Reach *out)
 		if (!arg_int(r, n->list.p[i], 0, 255, "an IP protocol", &v))
 			continue;
 		if (v == 1 || v == 6 || v == 17 || v == 58)
-			decl_error(r, n->list.p[i]->span, "IP protocol %d has a word of its own: tcp=, udp=, icmp=", (int)v);
+			decl_error(r, n->list.p[i]->span,
+				   "IP protocol %d has a word of its own: tcp=, udp=, icmp=", (int)v);
 		else
 			vec_push(r->a, &out->other, (uint8_t)v);
 	}
@@ -332,7 +335,8 @@ static bool reflect_field(DeclReader *r, const Node *n, Str *ret)
 		return true;
 	}
 	if (n->kind == N_ATTR && n->attr.obj->kind == N_NAME) {
-		*ret = str_printf(r->a, "%.*s.%.*s", STR_ARG(n->attr.obj->name.sym->text), STR_ARG(n->attr.sym->text));
+		*ret = str_printf(r->a, "%.*s.%.*s", STR_ARG(n->attr.obj->name.sym->text),
+				  STR_ARG(n->attr.sym->text));
 		return true;
 	}
 	decl_error(r, n->span, "reflect names a field: payload, IP.dst, ping.size");
@@ -344,7 +348,8 @@ static void read_reflect(DeclReader *r, const Node *call)
 	ReflectDecl row = { .span = call->span };
 	const Node *src, *dst, *max;
 
-	if (!needs_positional(r, call, "reflect", "a field") || !check_args(r, call, DECL_REFLECT, 1, "src dst max"))
+	if (!needs_positional(r, call, "reflect", "a field") ||
+	    !check_args(r, call, DECL_REFLECT, 1, "src dst max"))
 		return;
 	src = needs_named(r, call, "reflect", "src");
 	dst = needs_named(r, call, "reflect", "dst");
@@ -361,7 +366,8 @@ static void read_capture(DeclReader *r, const Node *call)
 	CaptureDecl row = { .span = call->span };
 	FilterError e = { 0 };
 
-	if (!needs_positional(r, call, "capture", "a filter, or all") || !check_args(r, call, DECL_CAPTURE, 1, ""))
+	if (!needs_positional(r, call, "capture", "a filter, or all") ||
+	    !check_args(r, call, DECL_CAPTURE, 1, ""))
 		return;
 	const Node *n = call->call.arg[0].value;
 
@@ -386,7 +392,8 @@ static void read_listen(DeclReader *r, const Node *call)
 	int64_t port;
 
 	if (n < 2) {
-		decl_error(r, call->span, "listen needs a port and who may connect: listen(8080, \"10.0.0.0/8\")");
+		decl_error(r, call->span,
+			   "listen needs a port and who may connect: listen(8080, \"10.0.0.0/8\")");
 		return;
 	}
 	if (!check_args(r, call, DECL_LISTEN, n, "") ||
@@ -424,7 +431,8 @@ static void read_resolver(DeclReader *r, const Node *call)
 {
 	uint32_t n = positional(call);
 
-	if (!needs_positional(r, call, "resolver", "an address") || !check_args(r, call, DECL_RESOLVER, n, ""))
+	if (!needs_positional(r, call, "resolver", "an address") ||
+	    !check_args(r, call, DECL_RESOLVER, n, ""))
 		return;
 	for (uint32_t i = 0; i < n; i++) {
 		const Node *v = call->call.arg[i].value;
@@ -444,7 +452,9 @@ static void approve_word(DeclReader *r, const Node *v)
 	static const struct {
 		const char *word;
 		ApproveWord bit;
-	} rows[] = { { "spoof", APPROVE_SPOOF }, { "capture", APPROVE_CAPTURE }, { "listen", APPROVE_LISTEN } };
+	} rows[] = { { "spoof", APPROVE_SPOOF },
+		     { "capture", APPROVE_CAPTURE },
+		     { "listen", APPROVE_LISTEN } };
 
 	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++)
 		if (is_word(v, rows[i].word)) {
@@ -463,7 +473,8 @@ static void read_approve(DeclReader *r, const Node *call)
 	if (!check_args(r, call, DECL_APPROVE, n, "leak reach"))
 		return;
 	if (call->call.n == 0)
-		decl_error(r, call->span, "approve needs what a person is asked for: approve(spoof, leak=512)");
+		decl_error(r, call->span,
+			   "approve needs what a person is asked for: approve(spoof, leak=512)");
 	for (uint32_t i = 0; i < n; i++)
 		approve_word(r, call->call.arg[i].value);
 	if (leak)
@@ -482,7 +493,9 @@ static void read_may_follow(DeclReader *r, const Node *call)
 	Target from, to;
 
 	if (positional(call) != 2 || call->call.n != 2) {
-		decl_error(r, call->span, "may_follow takes from whom and to whom: may_follow(\"10.1.0.0/16\", \"10.2.0.0/16\")");
+		decl_error(r, call->span,
+			   "may_follow takes from whom and to whom: may_follow(\"10.1.0.0/16\", "
+			   "\"10.2.0.0/16\")");
 		return;
 	}
 	if (!arg_target(r, call->call.arg[0].value, "may_follow", &from) ||
@@ -513,7 +526,8 @@ static void read_relay(DeclReader *r, const Node *call)
 	uint32_t n = positional(call);
 	Target t;
 
-	if (!needs_positional(r, call, "relay", "an address, network or name") || !check_args(r, call, DECL_RELAY, n, ""))
+	if (!needs_positional(r, call, "relay", "an address, network or name") ||
+	    !check_args(r, call, DECL_RELAY, n, ""))
 		return;
 	for (uint32_t i = 0; i < n; i++)
 		if (arg_target(r, call->call.arg[i].value, "relay", &t))
@@ -544,11 +558,21 @@ static void read_insecure_dev(DeclReader *r, const Node *call)
 /* ---- statements ---- */
 
 static void (*const word_fns[DECL_N])(DeclReader *, const Node *) = {
-	[DECL_BUDGET] = read_budget,	   [DECL_REACH] = read_reach,	    [DECL_SPOOF] = read_spoof,
-	[DECL_REFLECT] = read_reflect,	   [DECL_CAPTURE] = read_capture,   [DECL_LISTEN] = read_listen,
-	[DECL_DENY] = read_deny,	   [DECL_ZONE] = read_zone,	    [DECL_RESOLVER] = read_resolver,
-	[DECL_APPROVE] = read_approve,	   [DECL_MAY_FOLLOW] = read_may_follow, [DECL_OUTPUT] = read_output,
-	[DECL_RELAY] = read_relay,	   [DECL_ALLOW_SELF] = read_allow_self, [DECL_INSECURE_DEV] = read_insecure_dev,
+	[DECL_BUDGET] = read_budget,
+	[DECL_REACH] = read_reach,
+	[DECL_SPOOF] = read_spoof,
+	[DECL_REFLECT] = read_reflect,
+	[DECL_CAPTURE] = read_capture,
+	[DECL_LISTEN] = read_listen,
+	[DECL_DENY] = read_deny,
+	[DECL_ZONE] = read_zone,
+	[DECL_RESOLVER] = read_resolver,
+	[DECL_APPROVE] = read_approve,
+	[DECL_MAY_FOLLOW] = read_may_follow,
+	[DECL_OUTPUT] = read_output,
+	[DECL_RELAY] = read_relay,
+	[DECL_ALLOW_SELF] = read_allow_self,
+	[DECL_INSECURE_DEV] = read_insecure_dev,
 };
 
 /* The call, if the statement is one of a plain name. */
@@ -577,8 +601,8 @@ static void policy_statement(DeclReader *r, const Node *n)
 	}
 	if (is_docstring(n))
 		return;
-	Diag *d = call ? decl_error(r, call->call.fn->span, "`%.*s` is no word of a policy", STR_ARG(name)) :
-			 decl_error(r, n->span, "a policy holds declarations only");
+	Diag *d = call ? decl_error(r, call->call.fn->span, "`%.*s` is no word of a policy", STR_ARG(name))
+		       : decl_error(r, n->span, "a policy holds declarations only");
 
 	for (int i = 0; call && i < DECL_N; i++)
 		nearest_try(&near, decl_rows[i].word);
@@ -642,14 +666,14 @@ static bool program_statement(DeclReader *r, const Node *n)
 static void walk_late(Node *n, void *ctx)
 {
 	DeclReader *r = ctx;
+	const Node *fn = n->kind == N_CALL ? n->call.fn : NULL;
 	DeclWord w;
 
-	if (n->kind == N_CALL && n->call.fn->kind == N_NAME && str_is(n->call.fn->name.sym->text, "listen") &&
-	    n->call.fn->name.ref == REF_NONE)
+	if (fn && fn->kind == N_NAME && fn->name.ref == REF_NONE && str_is(fn->name.sym->text, "listen"))
 		read_listen(r, n);
-	if (is_decl_name(n, &w))
-		decl_error(r, n->span, "`%s` is a declaration: it stands before everything else", decl_rows[w].word)->hint =
-			STR("move it to the top of the program; its arguments are constants");
+	if (is_decl_name(fn ? fn : n, &w))
+		decl_error(r, n->span, "`%s` is a declaration: it stands before everything else", decl_rows[w].word)
+			->hint = STR("move it to the top of the program; its arguments are constants");
 	else if (n->kind == N_PARAM)
 		decl_error(r, n->span, "`param` is a declaration: it stands before everything else");
 	else

@@ -16,21 +16,21 @@
 #include "lang/ast.h"
 
 /* id, word, in programs, in policies */
-#define DECL_WORDS(X)                             \
-	X(BUDGET, "budget", true, true)           \
-	X(REACH, "reach", true, true)             \
-	X(SPOOF, "spoof", true, true)             \
-	X(REFLECT, "reflect", true, true)         \
-	X(CAPTURE, "capture", true, true)         \
-	X(LISTEN, "listen", true, true)           \
-	X(DENY, "deny", false, true)              \
-	X(ZONE, "zone", false, true)              \
-	X(RESOLVER, "resolver", false, true)      \
-	X(APPROVE, "approve", false, true)        \
-	X(MAY_FOLLOW, "may_follow", false, true)  \
-	X(OUTPUT, "output", false, true)          \
-	X(RELAY, "relay", false, true)            \
-	X(ALLOW_SELF, "allow_self", false, true)  \
+#define DECL_WORDS(X)                                                                                        \
+	X(BUDGET, "budget", true, true)                                                                      \
+	X(REACH, "reach", true, true)                                                                        \
+	X(SPOOF, "spoof", true, true)                                                                        \
+	X(REFLECT, "reflect", true, true)                                                                    \
+	X(CAPTURE, "capture", true, true)                                                                    \
+	X(LISTEN, "listen", true, true)                                                                      \
+	X(DENY, "deny", false, true)                                                                         \
+	X(ZONE, "zone", false, true)                                                                         \
+	X(RESOLVER, "resolver", false, true)                                                                 \
+	X(APPROVE, "approve", false, true)                                                                   \
+	X(MAY_FOLLOW, "may_follow", false, true)                                                             \
+	X(OUTPUT, "output", false, true)                                                                     \
+	X(RELAY, "relay", false, true)                                                                       \
+	X(ALLOW_SELF, "allow_self", false, true)                                                             \
 	X(INSECURE_DEV, "insecure_dev", false, true)
 
 #define DECL_ENUM_(id, ...) DECL_##id,

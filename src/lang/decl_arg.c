@@ -58,8 +58,8 @@ bool arg_int(DeclReader *r, const Node *n, int64_t least, int64_t most, const ch
 		return false;
 	}
 	if (v < least || v > most) {
-		decl_error(r, n->span, "%s is %lld: it must be %lld to %lld", what, (long long)v, (long long)least,
-			   (long long)most);
+		decl_error(r, n->span, "%s is %lld: it must be %lld to %lld", what, (long long)v,
+			   (long long)least, (long long)most);
 		return false;
 	}
 	*ret = v;
@@ -119,7 +119,8 @@ static bool port_range(DeclReader *r, const Node *n, const char *what, PortSet *
 	} else if (n->list.n != 2) {
 		decl_error(r, n->span, "a range of ports is a pair: (low, high)");
 		return false;
-	} else if (!arg_int(r, n->list.p[0], 1, 65535, what, &lo) || !arg_int(r, n->list.p[1], 1, 65535, what, &hi)) {
+	} else if (!arg_int(r, n->list.p[0], 1, 65535, what, &lo) ||
+		   !arg_int(r, n->list.p[1], 1, 65535, what, &hi)) {
 		return false;
 	}
 	if (lo > hi) {
@@ -255,7 +256,8 @@ bool arg_target(DeclReader *r, const Node *n, const char *what, Target *ret)
 
 	if (!why) {
 		if (is_encoded(ret->name))
-			diag_add(r->d, "W-NAME", n->span, "`%.*s` stands for other characters, which may look like another name",
+			diag_add(r->d, "W-NAME", n->span,
+				 "`%.*s` stands for other characters, which may look like another name",
 				 STR_ARG(ret->name));
 		return true;
 	}

@@ -7,8 +7,8 @@
 
 typedef struct Bracket {
 	TokKind open;
-	bool def;       /* parameters of a def */
-	bool annotated; /* since the last comma: `a: int = 1` has blanks */
+	bool def;	  /* parameters of a def */
+	bool annotated;	  /* since the last comma: `a: int = 1` has blanks */
 	unsigned lambdas; /* that wait for their colon */
 } Bracket;
 
@@ -21,11 +21,11 @@ typedef struct Fmt {
 	uint32_t column[LIMIT_NESTING + 2]; /* of each level in the source */
 	Bracket bracket[LIMIT_NESTING + 1]; /* [0]: outside brackets */
 	uint32_t depth;
-	uint32_t end;          /* in the source, of what was printed last */
-	const Tok *prev;       /* on this logical line, or NULL at its start */
-	bool is_def;           /* the line starts with def */
-	bool must_break;       /* a comment ended the output line */
-	bool block_start;      /* no blank line behind a header */
+	uint32_t end;	  /* in the source, of what was printed last */
+	const Tok *prev;  /* on this logical line, or NULL at its start */
+	bool is_def;	  /* the line starts with def */
+	bool must_break;  /* a comment ended the output line */
+	bool block_start; /* no blank line behind a header */
 } Fmt;
 
 /* ---- layout ---- */
@@ -132,9 +132,9 @@ static bool is_closer(TokKind k)
 /* The end of an operand: what follows is an infix operator, a call or an index. */
 static bool is_operand_end(TokKind k)
 {
-	return k == TOK_NAME || k == TOK_INT || k == TOK_FLOAT || k == TOK_DURATION || k == TOK_STR || k == TOK_BYTES ||
-	       k == TOK_FSTRING || is_closer(k) || k == TOK_KW_TRUE || k == TOK_KW_FALSE || k == TOK_KW_NONE ||
-	       k == TOK_QUESTION;
+	return k == TOK_NAME || k == TOK_INT || k == TOK_FLOAT || k == TOK_DURATION || k == TOK_STR ||
+	       k == TOK_BYTES || k == TOK_FSTRING || is_closer(k) || k == TOK_KW_TRUE || k == TOK_KW_FALSE ||
+	       k == TOK_KW_NONE || k == TOK_QUESTION;
 }
 
 static bool is_sign(TokKind k)

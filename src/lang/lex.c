@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 static const char *const tok_texts[] = {
-#define TOK_OTHER_(id, text) [TOK_##id] = (text),
+#define TOK_OTHER_(id, text)  [TOK_##id] = (text),
 #define TOK_QUOTED_(id, text) [TOK_##id] = "`" text "`",
 	TOK_OTHERS(TOK_OTHER_) TOK_OPS(TOK_QUOTED_) TOK_KEYWORDS(TOK_QUOTED_)
 };
@@ -252,11 +252,12 @@ static void line_begin(Lexer *x)
 static bool starts_statement(TokKind k)
 {
 	static const bool set[TOK_N] = {
-		[TOK_KW_DEF] = true,	[TOK_KW_RETURN] = true, [TOK_KW_WHILE] = true,	[TOK_KW_BREAK] = true,
-		[TOK_KW_CONTINUE] = true, [TOK_KW_PASS] = true, [TOK_KW_IMPORT] = true, [TOK_KW_CLASS] = true,
-		[TOK_KW_TRY] = true,	[TOK_KW_EXCEPT] = true, [TOK_KW_FINALLY] = true, [TOK_KW_RAISE] = true,
-		[TOK_KW_WITH] = true,	[TOK_KW_GLOBAL] = true, [TOK_KW_NONLOCAL] = true, [TOK_KW_DEL] = true,
-		[TOK_KW_ASSERT] = true, [TOK_KW_ELIF] = true,
+		[TOK_KW_DEF] = true,	[TOK_KW_RETURN] = true,	  [TOK_KW_WHILE] = true,
+		[TOK_KW_BREAK] = true,	[TOK_KW_CONTINUE] = true, [TOK_KW_PASS] = true,
+		[TOK_KW_IMPORT] = true, [TOK_KW_CLASS] = true,	  [TOK_KW_TRY] = true,
+		[TOK_KW_EXCEPT] = true, [TOK_KW_FINALLY] = true,  [TOK_KW_RAISE] = true,
+		[TOK_KW_WITH] = true,	[TOK_KW_GLOBAL] = true,	  [TOK_KW_NONLOCAL] = true,
+		[TOK_KW_DEL] = true,	[TOK_KW_ASSERT] = true,	  [TOK_KW_ELIF] = true,
 	};
 
 	return set[k];
@@ -305,7 +306,8 @@ static void backslash(Lexer *x)
 		x->at += n + 1;
 		return;
 	}
-	lex_error(x, span_of(x->at, x->at + 1), "`\\` joins lines: it must be the last character of its line");
+	lex_error(x, span_of(x->at, x->at + 1),
+		  "`\\` joins lines: it must be the last character of its line");
 	lex_drop_line(x);
 }
 
@@ -336,7 +338,8 @@ static void word(Lexer *x)
 		return;
 	}
 	if (to - from > LIMIT_NAME)
-		lex_error(x, span_of(from, to), "a name of %zu characters: the most is %d", to - from, LIMIT_NAME);
+		lex_error(x, span_of(from, to), "a name of %zu characters: the most is %d", to - from,
+			  LIMIT_NAME);
 	const Sym *y = sym(x->syms, (Str){ x->text.p + from, to - from });
 
 	if (x->n_open && first && !x->part && starts_statement(y->tok)) {
@@ -370,7 +373,8 @@ static bool foreign_op(Lexer *x)
 		if (x->end - x->at < n || memcmp(x->text.p + x->at, foreign_ops[i].text, n) != 0)
 			continue;
 		Span s = span_of(x->at, x->at + n);
-		Diag *d = lex_error(x, s, "`%s` is no operator: write `%s`", foreign_ops[i].text, foreign_ops[i].use);
+		Diag *d = lex_error(x, s, "`%s` is no operator: write `%s`", foreign_ops[i].text,
+				    foreign_ops[i].use);
 
 		diag_fix(d, s, str_c(foreign_ops[i].use));
 		lex_drop_line(x);
@@ -485,10 +489,11 @@ static bool characters_ok(Str text, DiagList *d)
 
 		if (!plain && !told) {
 			if (n)
-				diag_add(d, "E-SYNTAX", s, "U+%04X is a control or format character", cp)->hint =
-					STR("leave it out; in a string write it as an escape");
+				diag_add(d, "E-SYNTAX", s, "U+%04X is a control or format character", cp)
+					->hint = STR("leave it out; in a string write it as an escape");
 			else
-				diag_add(d, "E-SYNTAX", s, "byte 0x%02x: the text is not UTF-8", (uint8_t)rest.p[0]);
+				diag_add(d, "E-SYNTAX", s, "byte 0x%02x: the text is not UTF-8",
+					 (uint8_t)rest.p[0]);
 		}
 		told = cp == '\n' && n ? false : told || !plain;
 		i += n ? n : 1;
@@ -498,7 +503,9 @@ static bool characters_ok(Str text, DiagList *d)
 
 void lex(Arena *a, Syms *syms, Str text, DiagList *d, Toks *ret)
 {
-	Lexer x = { .a = a, .syms = syms, .text = text, .end = text.n, .d = d, .out = ret, .line_start = true };
+	Lexer x = {
+		.a = a, .syms = syms, .text = text, .end = text.n, .d = d, .out = ret, .line_start = true
+	};
 
 	*ret = (Toks){ 0 };
 	if (text.n > LIMIT_SOURCE)
@@ -515,7 +522,14 @@ void lex(Arena *a, Syms *syms, Str text, DiagList *d, Toks *ret)
 
 void lex_part(Arena *a, Syms *syms, Str text, Span span, DiagList *d, Toks *ret)
 {
-	Lexer x = { .a = a, .syms = syms, .text = text, .at = span.from, .end = span.to, .d = d, .out = ret, .part = true };
+	Lexer x = { .a = a,
+		    .syms = syms,
+		    .text = text,
+		    .at = span.from,
+		    .end = span.to,
+		    .d = d,
+		    .out = ret,
+		    .part = true };
 
 	*ret = (Toks){ 0 };
 	lex_all(&x);

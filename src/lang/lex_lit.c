@@ -122,11 +122,13 @@ static Str unit_meant(Str s)
 	static const struct {
 		const char *said, *meant;
 	} rows[] = {
-		{ "kb", "KB" },	      { "k", "KB" },	  { "kB", "KB" },     { "Kb", "Kbit" },	   { "mb", "MB" },
-		{ "Mb", "Mbit" },     { "M", "MB" },	  { "gb", "GB" },     { "Gb", "Gbit" },	   { "G", "GB" },
-		{ "kbit", "Kbit" },   { "mbit", "Mbit" }, { "gbit", "Gbit" }, { "Kbps", "Kbit" },  { "Mbps", "Mbit" },
-		{ "Gbps", "Gbit" },   { "sec", "s" },	  { "secs", "s" },    { "seconds", "s" },  { "S", "s" },
-		{ "msec", "ms" },     { "millis", "ms" }, { "MS", "ms" },     { "usec", "us" },	   { "K", "KB" },
+		{ "kb", "KB" },	    { "k", "KB" },	{ "kB", "KB" },	    { "Kb", "Kbit" },
+		{ "mb", "MB" },	    { "Mb", "Mbit" },	{ "M", "MB" },	    { "gb", "GB" },
+		{ "Gb", "Gbit" },   { "G", "GB" },	{ "kbit", "Kbit" }, { "mbit", "Mbit" },
+		{ "gbit", "Gbit" }, { "Kbps", "Kbit" }, { "Mbps", "Mbit" }, { "Gbps", "Gbit" },
+		{ "sec", "s" },	    { "secs", "s" },	{ "seconds", "s" }, { "S", "s" },
+		{ "msec", "ms" },   { "millis", "ms" }, { "MS", "ms" },	    { "usec", "us" },
+		{ "K", "KB" },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
@@ -140,8 +142,8 @@ static void unit_unknown(Lexer *x, const Number *n)
 	Span s = span_of(n->to, n->to + n->suffix.n);
 	Str meant = unit_meant(n->suffix);
 	bool imaginary = str_is(n->suffix, "j") || str_is(n->suffix, "J");
-	Diag *d = imaginary ? lex_error(x, s, "there are no complex numbers") :
-			      lex_error(x, s, "`%.*s` is no unit", STR_ARG(n->suffix));
+	Diag *d = imaginary ? lex_error(x, s, "there are no complex numbers")
+			    : lex_error(x, s, "`%.*s` is no unit", STR_ARG(n->suffix));
 
 	if (meant.n)
 		diag_fix(d, s, meant);
@@ -193,7 +195,11 @@ static void number_push(Lexer *x, const Number *n, unsigned base, const UnitRow 
 {
 	Str s = plain_digits(x, n);
 	size_t end = x->at;
-	Tok *t = lex_push(x, n->is_float && !unit ? TOK_FLOAT : unit && unit->is_time ? TOK_DURATION : TOK_INT, n->from, end);
+	Tok *t = lex_push(x,
+			  n->is_float && !unit	  ? TOK_FLOAT
+			  : unit && unit->is_time ? TOK_DURATION
+						  : TOK_INT,
+			  n->from, end);
 
 	t->unit = unit;
 	if (n->bad)
@@ -202,8 +208,8 @@ static void number_push(Lexer *x, const Number *n, unsigned base, const UnitRow 
 		t->f = strtod(s.p, NULL);
 		if (isinf(t->f))
 			lex_error(x, t->span, "this number is beyond what a float can hold");
-	} else if (n->is_float ? !scaled_value(strtod(s.p, NULL), unit, &t->i) :
-				 !int_value(s, base, unit ? unit->factor : 1, &t->i)) {
+	} else if (n->is_float ? !scaled_value(strtod(s.p, NULL), unit, &t->i)
+			       : !int_value(s, base, unit ? unit->factor : 1, &t->i)) {
 		t->i = 0;
 		if (n->is_float && !unit->is_time)
 			lex_error(x, t->span, "a size is a whole number of bytes, of 64 bits");
@@ -243,7 +249,7 @@ void lex_number(Lexer *x)
 /* ---- escapes ---- */
 
 typedef struct Unescape {
-	Str in;        /* the piece */
+	Str in;	       /* the piece */
 	uint32_t base; /* its offset in the text, for spans */
 	size_t at;
 	unsigned flags;
@@ -274,9 +280,10 @@ static void escape_hex(Unescape *u, size_t from, unsigned n)
 		char c = u->at < u->in.n ? u->in.p[u->at] : 0;
 
 		if (!is_digit_of(c, 16)) {
-			escape_error(u, from, n == 2 ? "`\\x` takes two hex digits" :
-					      n == 4 ? "`\\u` takes four hex digits" :
-						       "`\\U` takes eight hex digits");
+			escape_error(u, from,
+				     n == 2   ? "`\\x` takes two hex digits"
+				     : n == 4 ? "`\\u` takes four hex digits"
+					      : "`\\U` takes eight hex digits");
 			return;
 		}
 		v = v << 4 | (is_digit(c) ? (uint32_t)(c - '0') : (uint32_t)((c | 32) - 'a' + 10));
@@ -362,7 +369,8 @@ Str lex_unescape(Arena *a, Str text, Span span, unsigned flags, DiagList *d)
 			escape_error(&u, from, "bytes literals are ASCII: write other bytes as \\xNN");
 			continue;
 		}
-		u.at += (c == '\r' && next == '\n') || ((flags & STR_FORMAT) && (c == '{' || c == '}') && next == c);
+		u.at += (c == '\r' && next == '\n') ||
+			((flags & STR_FORMAT) && (c == '{' || c == '}') && next == c);
 		u.out[u.n++] = c == '\r' ? '\n' : c;
 		u.at++;
 	}
@@ -389,7 +397,8 @@ static size_t plain_end(Str text, size_t at, size_t end, char quote, bool triple
 	return at;
 }
 
-static size_t fstr_end_deep(Str text, size_t at, size_t end, char quote, bool triple, bool raw, unsigned deep);
+static size_t fstr_end_deep(Str text, size_t at, size_t end, char quote, bool triple, bool raw,
+			    unsigned deep);
 
 /* From an opening quote to behind the closing one; what stands before says the kind. */
 static size_t string_skip(Str text, size_t at, size_t end, unsigned deep)
@@ -402,7 +411,8 @@ static size_t string_skip(Str text, size_t at, size_t end, unsigned deep)
 		raw |= (text.p[i - 1] | 32) == 'r';
 	}
 	at += triple ? 3 : 1;
-	at = format ? fstr_end_deep(text, at, end, q, triple, raw, deep + 1) : plain_end(text, at, end, q, triple);
+	at = format ? fstr_end_deep(text, at, end, q, triple, raw, deep + 1)
+		    : plain_end(text, at, end, q, triple);
 	if (!quote_at(text, at, end, q, triple))
 		return at;
 	return at + (triple ? 3 : 1);
@@ -504,8 +514,9 @@ static unsigned prefix_flags(Lexer *x, size_t from)
 	bool twice = n == 2 && (x->text.p[from] | 32) == (x->text.p[from + 1] | 32);
 
 	if (twice || (u && n == 2) || (flags & (STR_BYTES | STR_FORMAT)) == (STR_BYTES | STR_FORMAT))
-		lex_error(x, span_of(from, x->at), "`%.*s` is no prefix of a string", (int)n, x->text.p + from)->hint =
-			STR("prefixes are r, b, rb, f, rf and u");
+		lex_error(x, span_of(from, x->at), "`%.*s` is no prefix of a string", (int)n,
+			  x->text.p + from)
+			->hint = STR("prefixes are r, b, rb, f, rf and u");
 	return flags;
 }
 
@@ -514,9 +525,10 @@ static void string_unclosed(Lexer *x, size_t from, unsigned flags, bool triple)
 	const char *what = flags & STR_FORMAT ? "f-string" : "string";
 	Diag *d = lex_error(x, span_of(from, from + 1), "this %s is never closed", what);
 
-	d->hint = triple ? STR("close it with the same three quotes") :
-		  flags & STR_FORMAT ? STR("close it, and each `{` in it, on the same line") :
-				       STR("close it on the same line; three quotes make a string of several lines");
+	d->hint = triple ? STR("close it with the same three quotes")
+		  : flags & STR_FORMAT
+			  ? STR("close it, and each `{` in it, on the same line")
+			  : STR("close it on the same line; three quotes make a string of several lines");
 	if (triple)
 		x->at = x->end;
 	lex_drop_line(x);
@@ -538,7 +550,11 @@ void lex_string(Lexer *x, size_t from)
 		return;
 	}
 	x->at = end + (triple ? 3 : 1);
-	Tok *t = lex_push(x, flags & STR_FORMAT ? TOK_FSTRING : flags & STR_BYTES ? TOK_BYTES : TOK_STR, from, x->at);
+	Tok *t = lex_push(x,
+			  flags & STR_FORMAT  ? TOK_FSTRING
+			  : flags & STR_BYTES ? TOK_BYTES
+					      : TOK_STR,
+			  from, x->at);
 
 	t->raw = flags & STR_RAW;
 	if (flags & STR_FORMAT)

@@ -16,7 +16,7 @@ typedef struct Lexer {
 	DiagList *d;
 	uint32_t errors;
 	Toks *out;
-	bool part;         /* inside an f-string: no layout, no comments */
+	bool part; /* inside an f-string: no layout, no comments */
 	bool line_start;
 
 	struct Column {
@@ -32,7 +32,7 @@ typedef struct Lexer {
 	uint32_t n_open;
 
 	/* The logical line that is being read. */
-	uint32_t line_tok;      /* its first token */
+	uint32_t line_tok;	/* its first token */
 	uint32_t line_comments; /* comments before it */
 	struct Column line_col;
 } Lexer;

@@ -11,25 +11,25 @@ static void default_into(Fn *f, const SigParam *p, Reg dst)
 {
 	switch (p->dflt) {
 	case SIG_NONE:
-		emit(f, insn_abc(I_LOADNONE, 0, dst, 0, 0));
+		code_emit(f, insn_abc(I_LOADNONE, 0, dst, 0, 0));
 		break;
 	case SIG_BOOL:
-		emit(f, insn_abc(I_LOADBOOL, p->i != 0, dst, 0, 0));
+		code_emit(f, insn_abc(I_LOADBOOL, p->i != 0, dst, 0, 0));
 		break;
 	case SIG_INT:
-		load_int(f, dst, p->i);
+		code_load_int(f, dst, p->i);
 		break;
 	case SIG_FLOAT:
-		load_const(f, dst, (Const){ .kind = K_FLOAT, .f = p->f });
+		code_load_const(f, dst, (Const){ .kind = K_FLOAT, .f = p->f });
 		break;
 	case SIG_STR:
-		load_str(f, dst, p->s);
+		code_load_str(f, dst, p->s);
 		break;
 	case SIG_BYTES:
-		load_const(f, dst, (Const){ .kind = K_BYTES, .s = p->s });
+		code_load_const(f, dst, (Const){ .kind = K_BYTES, .s = p->s });
 		break;
 	default:
-		emit(f, insn_abc(I_LOADUNSET, 0, dst, 0, 0));
+		code_emit(f, insn_abc(I_LOADUNSET, 0, dst, 0, 0));
 		break;
 	}
 }
@@ -39,7 +39,7 @@ typedef struct Place {
 	Fn *f;
 	const Node *call;
 	const Sig *sig;
-	Reg base;       /* of the first parameter */
+	Reg base;	/* of the first parameter */
 	uint64_t given; /* bit per parameter */
 } Place;
 
@@ -52,11 +52,11 @@ static uint32_t star_into(Place *c, uint32_t i, Reg dst)
 
 	while (i + n < c->call->call.n && !c->call->call.arg[i + n].name)
 		n++;
-	Reg base = temps(f, n);
+	Reg base = reg_temps(f, n);
 
 	for (uint32_t k = 0; k < n; k++)
-		into(f, c->call->call.arg[i + k].value, base + k);
-	emit(f, insn_abc(I_TUPLE, 0, dst, base, n));
+		expr_into(f, c->call->call.arg[i + k].value, base + k);
+	code_emit(f, insn_abc(I_TUPLE, 0, dst, base, n));
 	f->top = top;
 	return i + n;
 }
@@ -74,18 +74,18 @@ static void kwstar_into(Place *c, Reg dst)
 	Fn *f = c->f;
 	const Node *n = c->call;
 	uint32_t pairs = 0;
-	Reg top = f->top, base = temps(f, 2 * n->call.n);
+	Reg top = f->top, base = reg_temps(f, 2 * n->call.n);
 
 	for (uint32_t i = 0; i < n->call.n; i++) {
 		const Arg *a = &n->call.arg[i];
 
 		if (!a->name || named_param(c->sig, a->name->text) >= 0)
 			continue;
-		load_str(f, base + 2 * pairs, a->name->text);
-		into(f, a->value, base + 2 * pairs + 1);
+		code_load_str(f, base + 2 * pairs, a->name->text);
+		expr_into(f, a->value, base + 2 * pairs + 1);
 		pairs++;
 	}
-	emit(f, insn_abc(I_DICT, 0, dst, base, pairs));
+	code_emit(f, insn_abc(I_DICT, 0, dst, base, pairs));
 	f->top = top;
 }
 
@@ -101,7 +101,7 @@ static void place_positional(Place *c, uint32_t *arg)
 		}
 		if (*arg >= c->call->call.n || c->call->call.arg[*arg].name)
 			return;
-		into(c->f, c->call->call.arg[(*arg)++].value, c->base + i);
+		expr_into(c->f, c->call->call.arg[(*arg)++].value, c->base + i);
 		c->given |= UINT64_C(1) << i;
 	}
 }
@@ -117,7 +117,7 @@ static void place_args(Place *c)
 
 		if (k < 0)
 			continue;
-		into(c->f, n->call.arg[arg].value, c->base + (Reg)k);
+		expr_into(c->f, n->call.arg[arg].value, c->base + (Reg)k);
 		c->given |= UINT64_C(1) << k;
 	}
 	for (uint32_t i = 0; i < c->sig->n && i < 64; i++) {
@@ -128,7 +128,7 @@ static void place_args(Place *c)
 		if (p->kwstar)
 			kwstar_into(c, c->base + i);
 		else if (p->star)
-			emit(c->f, insn_abc(I_TUPLE, 0, c->base + i, 0, 0));
+			code_emit(c->f, insn_abc(I_TUPLE, 0, c->base + i, 0, 0));
 		else
 			default_into(c->f, p, c->base + i);
 	}
@@ -142,10 +142,10 @@ static void builtin_into(Fn *f, Node *n, BuiltinFunc b, Reg dst)
 		any_all_into(f, n->call.arg[0].value, b == BI_any, dst);
 		return;
 	}
-	Place c = { .f = f, .call = n, .sig = s, .base = temps(f, s->n) };
+	Place c = { .f = f, .call = n, .sig = s, .base = reg_temps(f, s->n) };
 
 	place_args(&c);
-	emit(f, insn_abc(I_CALLB, s->n, dst, b, c.base));
+	code_emit(f, insn_abc(I_CALLB, s->n, dst, b, c.base));
 }
 
 /* int.from_bytes, bytes.fromhex */
@@ -161,15 +161,15 @@ static bool type_method_into(Fn *f, Node *n, Reg dst)
 	if (m < 0)
 		return false;
 	const Sig *s = sig_method(&f->lo->sigs, (BuiltinMethod)m);
-	Place c = { .f = f, .call = n, .sig = s, .base = temps(f, s->n) };
+	Place c = { .f = f, .call = n, .sig = s, .base = reg_temps(f, s->n) };
 
 	place_args(&c);
-	emit(f, insn_abc(I_CALLS, s->n, dst, (unsigned)m, c.base));
+	code_emit(f, insn_abc(I_CALLS, s->n, dst, (unsigned)m, c.base));
 	return true;
 }
 
 /* The function value of a built-in: a function of one argument that calls it. */
-uint16_t builtin_wrapper(Lower *lo, BuiltinFunc b)
+uint16_t prog_builtin(Lower *lo, BuiltinFunc b)
 {
 	const Sig *s = sig_func(&lo->sigs, b);
 
@@ -178,18 +178,18 @@ uint16_t builtin_wrapper(Lower *lo, BuiltinFunc b)
 	vec_push(lo->a, &lo->fn, (ProgFn){ 0 });
 	lo->wrapper[b] = lo->fn.n;
 	Fn f = { .lo = lo, .top = 1, .most = 1 };
-	Reg base = temps(&f, s->n + 1);
+	Reg base = reg_temps(&f, s->n + 1);
 
 	for (uint32_t i = 0; i < s->n; i++) {
 		if (i == 0 && s->param[0].star)
-			emit(&f, insn_abc(I_TUPLE, 0, base, 0, 1));
+			code_emit(&f, insn_abc(I_TUPLE, 0, base, 0, 1));
 		else if (i == 0)
-			emit(&f, insn_abc(I_MOVE, 0, base, 0, 0));
+			code_emit(&f, insn_abc(I_MOVE, 0, base, 0, 0));
 		else
 			default_into(&f, &s->param[i], base + i);
 	}
-	emit(&f, insn_abc(I_CALLB, s->n, 0, b, base));
-	emit(&f, insn_abc(I_RETURN, 0, 0, 0, 0));
+	code_emit(&f, insn_abc(I_CALLB, s->n, 0, b, base));
+	code_emit(&f, insn_abc(I_RETURN, 0, 0, 0, 0));
 	lo->fn.p[lo->wrapper[b] - 1] = (ProgFn){ .name = str_c(builtin_funcs[b].name),
 						 .lib = true,
 						 .nparams = 1,
@@ -207,14 +207,14 @@ static void def_default(Fn *f, Node *dflt, Reg dst)
 	bool fixed = f->fixed_at;
 
 	f->fixed_at = true;
-	into(f, dflt, dst);
+	expr_into(f, dflt, dst);
 	f->fixed_at = fixed;
 }
 
 static void def_into(Fn *f, Node *n, Node *def, Reg dst)
 {
 	uint32_t params = def->func.n;
-	Reg base = temps(f, params);
+	Reg base = reg_temps(f, params);
 	uint8_t *given = arena_alloc(f->lo->a, params);
 
 	for (uint32_t i = 0; i < n->call.n; i++) {
@@ -225,35 +225,40 @@ static void def_into(Fn *f, Node *n, Node *def, Reg dst)
 			k++;
 		if (k >= params)
 			continue;
-		into(f, a->value, base + k);
+		expr_into(f, a->value, base + k);
 		given[k] = 1;
 	}
 	for (uint32_t i = 0; i < params; i++)
 		if (!given[i] && def->func.param[i].dflt)
 			def_default(f, def->func.param[i].dflt, base + i);
-	emit(f, insn_abc(I_CALL, 0, dst, fn_index(f->lo, def), base));
+	code_emit(f, insn_abc(I_CALL, 0, dst, prog_fn(f->lo, def), base));
 }
 
-uint16_t fn_value(Lower *lo, Node *def)
+uint16_t prog_fn_value(Lower *lo, Node *def)
 {
-	uint32_t required = required_params(def), params = def->func.n;
+	uint32_t required = prog_required_params(def), params = def->func.n;
 
 	if (required == params)
-		return fn_index(lo, def);
+		return prog_fn(lo, def);
 	if (lo->value_of[def->id])
 		return (uint16_t)(lo->value_of[def->id] - 1);
 	vec_push(lo->a, &lo->fn, (ProgFn){ 0 });
 	lo->value_of[def->id] = lo->fn.n;
-	Fn f = { .lo = lo, .node = def, .file = def->file, .at = def->func.at, .top = required, .most = required };
-	Reg base = temps(&f, params);
+	Fn f = { .lo = lo,
+		 .node = def,
+		 .file = def->file,
+		 .at = def->func.at,
+		 .top = required,
+		 .most = required };
+	Reg base = reg_temps(&f, params);
 
 	for (uint32_t i = 0; i < params; i++)
 		if (i < required)
-			emit(&f, insn_abc(I_MOVE, 0, base + i, i, 0));
+			code_emit(&f, insn_abc(I_MOVE, 0, base + i, i, 0));
 		else
 			def_default(&f, def->func.param[i].dflt, base + i);
-	emit(&f, insn_abc(I_CALL, 0, base, fn_index(lo, def), base));
-	emit(&f, insn_abc(I_RETURN, 0, base, 0, 0));
+	code_emit(&f, insn_abc(I_CALL, 0, base, prog_fn(lo, def), base));
+	code_emit(&f, insn_abc(I_RETURN, 0, base, 0, 0));
 	lo->fn.p[lo->value_of[def->id] - 1] = (ProgFn){ .name = def->func.sym->text,
 							.lib = lo->in->ast->files.p[def->file].lib,
 							.nparams = (uint16_t)required,
@@ -266,12 +271,12 @@ uint16_t fn_value(Lower *lo, Node *def)
 
 static void value_into(Fn *f, Node *n, Reg dst)
 {
-	Reg fn = any(f, n->call.fn), base = temps(f, n->call.n);
+	Reg fn = expr_any(f, n->call.fn), base = reg_temps(f, n->call.n);
 
 	for (uint32_t i = 0; i < n->call.n; i++)
-		into(f, n->call.arg[i].value, base + i);
+		expr_into(f, n->call.arg[i].value, base + i);
 	f->lo->too_big |= n->call.n > 255;
-	emit(f, insn_abc(I_CALLV, n->call.n, dst, fn, base));
+	code_emit(f, insn_abc(I_CALLV, n->call.n, dst, fn, base));
 }
 
 /* ---- methods, layers, options, results ---- */
@@ -279,17 +284,17 @@ static void value_into(Fn *f, Node *n, Reg dst)
 static void method_into(Fn *f, Node *n, Reg dst)
 {
 	Lower *lo = f->lo;
-	MethodSite site = { .name = name_index(lo, n->call.fn->attr.sym->text) };
+	MethodSite site = { .name = prog_name(lo, n->call.fn->attr.sym->text) };
 	uint16_t *kw = arena_new_n(lo->a, uint16_t, n->call.n);
-	Reg base = temps(f, n->call.n + 1);
+	Reg base = reg_temps(f, n->call.n + 1);
 
-	into(f, n->call.fn->attr.obj, base);
+	expr_into(f, n->call.fn->attr.obj, base);
 	for (uint32_t i = 0; i < n->call.n; i++) {
 		const Arg *a = &n->call.arg[i];
 
-		into(f, a->value, base + 1 + i);
+		expr_into(f, a->value, base + 1 + i);
 		if (a->name)
-			kw[site.nkw++] = name_index(lo, a->name->text);
+			kw[site.nkw++] = prog_name(lo, a->name->text);
 		else
 			site.npos++;
 	}
@@ -297,7 +302,7 @@ static void method_into(Fn *f, Node *n, Reg dst)
 	site.kw = kw;
 	vec_push(lo->a, &lo->msite, site);
 	lo->too_big |= lo->msite.n > UINT16_MAX;
-	emit(f, insn_abc(I_CALLM, 0, dst, lo->msite.n - 1, base));
+	code_emit(f, insn_abc(I_CALLM, 0, dst, lo->msite.n - 1, base));
 }
 
 static void layer_into(Fn *f, Node *n, WireId id, Reg dst)
@@ -306,7 +311,7 @@ static void layer_into(Fn *f, Node *n, WireId id, Reg dst)
 	const WireProto *p = wire_proto(id);
 	LayerSite site = { .proto = (uint8_t)id };
 	uint8_t *field = arena_alloc(lo->a, n->call.n);
-	Reg base = temps(f, n->call.n);
+	Reg base = reg_temps(f, n->call.n);
 
 	for (uint32_t i = 0; i < n->call.n; i++) {
 		const Arg *a = &n->call.arg[i];
@@ -314,32 +319,32 @@ static void layer_into(Fn *f, Node *n, WireId id, Reg dst)
 
 		if (k < 0 || k >= p->nfields)
 			continue;
-		into(f, a->value, base + site.n);
+		expr_into(f, a->value, base + site.n);
 		field[site.n++] = (uint8_t)k;
 	}
 	site.field = field;
 	vec_push(lo->a, &lo->lsite, site);
 	lo->too_big |= lo->lsite.n > UINT16_MAX;
-	emit(f, insn_abc(I_LAYER, 0, dst, lo->lsite.n - 1, base));
+	code_emit(f, insn_abc(I_LAYER, 0, dst, lo->lsite.n - 1, base));
 }
 
 static void option_into(Fn *f, Node *n, Reg dst)
 {
-	Reg base = temps(f, n->call.n);
+	Reg base = reg_temps(f, n->call.n);
 
 	for (uint32_t i = 0; i < n->call.n; i++)
-		into(f, n->call.arg[i].value, base + i);
+		expr_into(f, n->call.arg[i].value, base + i);
 	f->lo->too_big |= n->call.n > 255;
-	emit(f, insn_abc(I_OPTION, n->call.n, dst, n->call.fn->name.index, base));
+	code_emit(f, insn_abc(I_OPTION, n->call.n, dst, n->call.fn->name.index, base));
 }
 
 static void result_into(Fn *f, Node *n, Node *decl, Reg dst)
 {
 	uint32_t fields = decl->result.n;
-	Reg base = temps(f, fields);
+	Reg base = reg_temps(f, fields);
 
 	for (uint32_t i = 0; i < fields; i++)
-		emit(f, insn_abc(I_LOADNONE, 0, base + i, 0, 0));
+		code_emit(f, insn_abc(I_LOADNONE, 0, base + i, 0, 0));
 	for (uint32_t i = 0; i < n->call.n; i++) {
 		const Arg *a = &n->call.arg[i];
 		uint32_t k = a->name ? 0 : i;
@@ -348,10 +353,10 @@ static void result_into(Fn *f, Node *n, Node *decl, Reg dst)
 			k++;
 		if (k >= fields)
 			continue;
-		into(f, a->value, base + k);
-		convert(f, decl->result.field[k].type, base + k);
+		expr_into(f, a->value, base + k);
+		conv_emit(f, decl->result.field[k].type, base + k);
 	}
-	emit(f, insn_abc(I_RESULT, 0, dst, result_index(f->lo, decl), base));
+	code_emit(f, insn_abc(I_RESULT, 0, dst, prog_result(f->lo, decl), base));
 }
 
 /* ---- all calls ---- */
@@ -382,20 +387,21 @@ void call_into(Fn *f, Node *n, Reg dst)
 void lambda_into(Fn *f, Node *n, Reg dst)
 {
 	const Scope *s = n->func.scope;
-	uint32_t required = required_params(n), defaults = n->func.n - required, all = defaults + s->captures.n;
-	Reg base = temps(f, all);
+	uint32_t required = prog_required_params(n), defaults = n->func.n - required,
+		 all = defaults + s->captures.n;
+	Reg base = reg_temps(f, all);
 
 	for (uint32_t i = 0; i < defaults; i++)
-		into(f, n->func.param[required + i].dflt, base + i);
+		expr_into(f, n->func.param[required + i].dflt, base + i);
 	for (uint32_t i = 0; i < s->captures.n; i++) {
 		const Var *outer = s->captures.p[i]->outer;
 		Reg r;
 
 		if (!var_reg(f, outer, &r))
 			continue;
-		check_assigned(f, outer, r);
-		emit(f, insn_abc(I_MOVE, 0, base + defaults + i, r, 0));
+		var_check_assigned(f, outer, r);
+		code_emit(f, insn_abc(I_MOVE, 0, base + defaults + i, r, 0));
 	}
 	f->lo->too_big |= all > 255;
-	emit(f, insn_abc(I_LAMBDA, all, dst, fn_index(f->lo, n), base));
+	code_emit(f, insn_abc(I_LAMBDA, all, dst, prog_fn(f->lo, n), base));
 }

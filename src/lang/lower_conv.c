@@ -25,28 +25,28 @@ static void convert_by(Fn *f, Str name, Reg r)
 
 	for (unsigned i = 0; i < sizeof by_call / sizeof by_call[0]; i++)
 		if (str_is(name, by_call[i].type)) {
-			x = temp(f);
-			emit(f, insn_abc(I_MOVE, 0, x, r, 0));
-			emit(f, insn_abc(I_CALLB, 1, r, by_call[i].fn, x));
+			x = reg_temp(f);
+			code_emit(f, insn_abc(I_MOVE, 0, x, r, 0));
+			code_emit(f, insn_abc(I_CALLB, 1, r, by_call[i].fn, x));
 		}
 	if (str_is(name, "duration")) { /* a number and a duration of 0: seconds */
-		x = temp(f);
-		load_const(f, x, (Const){ .kind = K_DURATION, .i = 0 });
-		emit(f, insn_abc(I_ADD, 0, r, r, x));
+		x = reg_temp(f);
+		code_load_const(f, x, (Const){ .kind = K_DURATION, .i = 0 });
+		code_emit(f, insn_abc(I_ADD, 0, r, r, x));
 	}
 	f->top = top;
 }
 
-void convert(Fn *f, const Node *type, Reg r)
+void conv_emit(Fn *f, const Node *type, Reg r)
 {
 	Str name = type_name(type);
 	Jumps none = { 0 };
 
 	if (!str_is(name, "ip") && !str_is(name, "net") && !str_is(name, "mac") && !str_is(name, "duration"))
 		return;
-	jump(f, I_JNONE, r, 0, &none); /* T?, and a default of None */
+	code_jump(f, I_JNONE, r, 0, &none); /* T?, and a default of None */
 	convert_by(f, name, r);
-	land(f, &none);
+	code_land(f, &none);
 }
 
 static bool str_as(Str name, Str s, Const *ret)
@@ -61,7 +61,7 @@ static bool str_as(Str name, Str s, Const *ret)
 	return str_is(name, "mac") && mac_parse(s, &ret->mac);
 }
 
-bool literal_as(const Node *type, const Node *n, Const *ret)
+bool conv_literal(const Node *type, const Node *n, Const *ret)
 {
 	Str name = type_name(type);
 
@@ -123,13 +123,16 @@ static bool float_text(Str s, double *ret)
 static Str type_of_default(const Node *dflt)
 {
 	static const char *const names[N_COUNT] = {
-		[N_INT] = "int", [N_FLOAT] = "float", [N_BOOL] = "bool", [N_DURATION] = "duration",
+		[N_INT] = "int",
+		[N_FLOAT] = "float",
+		[N_BOOL] = "bool",
+		[N_DURATION] = "duration",
 	};
 
 	return str_c(dflt && names[dflt->kind] ? names[dflt->kind] : "str");
 }
 
-bool text_as(Arena *a, const Node *type, const Node *dflt, Str text, Const *ret)
+bool conv_text(Arena *a, const Node *type, const Node *dflt, Str text, Const *ret)
 {
 	Str name = type_name(type);
 

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Expressions: into() puts a value in a given register, any() in whichever is
- * cheapest, jump_if() uses a truth without making it.
+ * Expressions: expr_into() puts a value in a given register, expr_any() in whichever is
+ * cheapest, expr_jump_if() uses a truth without making it.
  */
 #include "lang/lower_priv.h"
 
-OpCode binary_op(BinOp op)
+OpCode expr_binary_op(BinOp op)
 {
 	static const uint8_t ops[OP_N] = {
-		[OP_ADD] = I_ADD, [OP_SUB] = I_SUB, [OP_MUL] = I_MUL, [OP_DIV] = I_DIV,
+		[OP_ADD] = I_ADD,     [OP_SUB] = I_SUB, [OP_MUL] = I_MUL, [OP_DIV] = I_DIV,
 		[OP_FLOOR] = I_FLOOR, [OP_MOD] = I_MOD, [OP_POW] = I_POW, [OP_AND] = I_AND,
-		[OP_OR] = I_OR, [OP_XOR] = I_XOR, [OP_SHL] = I_SHL, [OP_SHR] = I_SHR,
+		[OP_OR] = I_OR,	      [OP_XOR] = I_XOR, [OP_SHL] = I_SHL, [OP_SHR] = I_SHR,
 	};
 
 	return (OpCode)ops[op];
 }
 
-bool writes_last(const Node *n)
+bool expr_writes_last(const Node *n)
 {
 	switch (n->kind) {
 	case N_BOOLOP:
@@ -28,60 +28,60 @@ bool writes_last(const Node *n)
 	case N_COMPARE:
 		return n->compare.n == 1;
 	case N_COND:
-		return writes_last(n->cond.then) && writes_last(n->cond.orelse);
+		return expr_writes_last(n->cond.then) && expr_writes_last(n->cond.orelse);
 	case N_LIST:
 	case N_SET:
 	case N_DICT:
 		return n->list.n <= 256; /* longer ones are built piece by piece */
-	case N_CALL: /* any(... for ...) is a loop */
+	case N_CALL:			 /* expr_any(... for ...) is a loop */
 		return n->call.n != 1 || n->call.arg[0].value->kind != N_GENEXP;
 	default:
 		return true;
 	}
 }
 
-void each_into(Fn *f, Node *const *p, uint32_t n, Reg base)
+void expr_each_into(Fn *f, Node *const *p, uint32_t n, Reg base)
 {
 	for (uint32_t i = 0; i < n; i++)
-		into(f, p[i], base + i);
+		expr_into(f, p[i], base + i);
 }
 
 /* ---- literals and names ---- */
 
 static void int_into(Fn *f, Node *n, Reg dst)
 {
-	load_int(f, dst, n->i);
+	code_load_int(f, dst, n->i);
 }
 
 static void float_into(Fn *f, Node *n, Reg dst)
 {
-	load_const(f, dst, (Const){ .kind = K_FLOAT, .f = n->f });
+	code_load_const(f, dst, (Const){ .kind = K_FLOAT, .f = n->f });
 }
 
 static void duration_into(Fn *f, Node *n, Reg dst)
 {
-	load_const(f, dst, (Const){ .kind = K_DURATION, .i = n->i });
+	code_load_const(f, dst, (Const){ .kind = K_DURATION, .i = n->i });
 }
 
 static void bool_into(Fn *f, Node *n, Reg dst)
 {
-	emit(f, insn_abc(I_LOADBOOL, (unsigned)n->i, dst, 0, 0));
+	code_emit(f, insn_abc(I_LOADBOOL, (unsigned)n->i, dst, 0, 0));
 }
 
 static void none_into(Fn *f, Node *n, Reg dst)
 {
 	(void)n;
-	emit(f, insn_abc(I_LOADNONE, 0, dst, 0, 0));
+	code_emit(f, insn_abc(I_LOADNONE, 0, dst, 0, 0));
 }
 
 static void str_into(Fn *f, Node *n, Reg dst)
 {
-	load_str(f, dst, n->s);
+	code_load_str(f, dst, n->s);
 }
 
 static void bytes_into(Fn *f, Node *n, Reg dst)
 {
-	load_const(f, dst, (Const){ .kind = K_BYTES, .s = n->s });
+	code_load_const(f, dst, (Const){ .kind = K_BYTES, .s = n->s });
 }
 
 static void var_into(Fn *f, const Var *v, Reg dst)
@@ -89,12 +89,12 @@ static void var_into(Fn *f, const Var *v, Reg dst)
 	Reg r;
 
 	if (!var_reg(f, v, &r)) {
-		emit(f, insn_abc(I_GLOAD, 0, dst, v->slot, 0));
+		code_emit(f, insn_abc(I_GLOAD, 0, dst, v->slot, 0));
 		return;
 	}
-	check_assigned(f, v, r);
+	var_check_assigned(f, v, r);
 	if (r != dst)
-		emit(f, insn_abc(I_MOVE, 0, dst, r, 0));
+		code_emit(f, insn_abc(I_MOVE, 0, dst, r, 0));
 }
 
 static void name_into(Fn *f, Node *n, Reg dst)
@@ -104,16 +104,16 @@ static void name_into(Fn *f, Node *n, Reg dst)
 		var_into(f, n->name.var, dst);
 		break;
 	case REF_FUNC:
-		emit(f, insn_abc(I_LAMBDA, 0, dst, fn_value(f->lo, n->name.node), 0));
+		code_emit(f, insn_abc(I_LAMBDA, 0, dst, prog_fn_value(f->lo, n->name.node), 0));
 		break;
 	case REF_BUILTIN:
-		emit(f, insn_abc(I_LAMBDA, 0, dst, builtin_wrapper(f->lo, (BuiltinFunc)n->name.index), 0));
+		code_emit(f, insn_abc(I_LAMBDA, 0, dst, prog_builtin(f->lo, (BuiltinFunc)n->name.index), 0));
 		break;
 	case REF_PROTO:
-		load_const(f, dst, (Const){ .kind = K_PROTO, .i = n->name.index });
+		code_load_const(f, dst, (Const){ .kind = K_PROTO, .i = n->name.index });
 		break;
 	default: /* the checker refused it */
-		emit(f, insn_abc(I_LOADNONE, 0, dst, 0, 0));
+		code_emit(f, insn_abc(I_LOADNONE, 0, dst, 0, 0));
 		break;
 	}
 }
@@ -126,51 +126,54 @@ enum { WINDOW = 256 };
 static void rest_into(Fn *f, Node *n, Reg dst, uint32_t from, uint32_t step)
 {
 	for (uint32_t i = from; i < n->list.n; i += step) {
-		Reg top = f->top, r = temps(f, step);
+		Reg top = f->top, r = reg_temps(f, step);
 
-		each_into(f, &n->list.p[i], step, r);
+		expr_each_into(f, &n->list.p[i], step, r);
 		if (step == 2)
-			emit(f, insn_abc(I_PUT, 0, dst, r, r + 1));
+			code_emit(f, insn_abc(I_PUT, 0, dst, r, r + 1));
 		else
-			emit(f, insn_abc(I_PUSH, 0, dst, r, 0));
+			code_emit(f, insn_abc(I_PUSH, 0, dst, r, 0));
 		f->top = top;
 	}
 }
 
 static void display_into(Fn *f, Node *n, Reg dst)
 {
-	OpCode op = n->kind == N_LIST ? I_LIST : n->kind == N_TUPLE ? I_TUPLE : n->kind == N_SET ? I_SET : I_DICT;
+	OpCode op = n->kind == N_LIST	 ? I_LIST
+		    : n->kind == N_TUPLE ? I_TUPLE
+		    : n->kind == N_SET	 ? I_SET
+					 : I_DICT;
 	uint32_t step = op == I_DICT ? 2 : 1;
 	uint32_t first = op == I_TUPLE || n->list.n <= WINDOW ? n->list.n : WINDOW;
-	Reg base = temps(f, first);
+	Reg base = reg_temps(f, first);
 
-	each_into(f, n->list.p, first, base);
-	emit(f, insn_abc(op, 0, dst, base, first / step));
+	expr_each_into(f, n->list.p, first, base);
+	code_emit(f, insn_abc(op, 0, dst, base, first / step));
 	rest_into(f, n, dst, first, step);
 }
 
 static void spec_into(Fn *f, Node *spec, Reg dst)
 {
 	if (spec)
-		into(f, spec, dst);
+		expr_into(f, spec, dst);
 	else
-		emit(f, insn_abc(I_LOADNONE, 0, dst, 0, 0));
+		code_emit(f, insn_abc(I_LOADNONE, 0, dst, 0, 0));
 }
 
 static void field_into(Fn *f, Node *n, Reg dst)
 {
-	Reg v = any(f, n->field.value), spec = temp(f);
+	Reg v = expr_any(f, n->field.value), spec = reg_temp(f);
 
 	spec_into(f, n->field.spec, spec);
-	emit(f, insn_abc(I_FORMAT, (unsigned char)n->field.conv, dst, v, spec));
+	code_emit(f, insn_abc(I_FORMAT, (unsigned char)n->field.conv, dst, v, spec));
 }
 
 static void fstring_into(Fn *f, Node *n, Reg dst)
 {
-	Reg base = temps(f, n->list.n);
+	Reg base = reg_temps(f, n->list.n);
 
-	each_into(f, n->list.p, n->list.n, base);
-	emit(f, insn_abc(I_CONCAT, 0, dst, base, n->list.n));
+	expr_each_into(f, n->list.p, n->list.n, base);
+	code_emit(f, insn_abc(I_CONCAT, 0, dst, base, n->list.n));
 }
 
 /* ---- operators ---- */
@@ -181,13 +184,13 @@ static bool fold_minus(Fn *f, const Node *v, Reg dst)
 	case N_INT:
 		if (v->i == INT64_MIN)
 			return false;
-		load_int(f, dst, -v->i);
+		code_load_int(f, dst, -v->i);
 		return true;
 	case N_FLOAT:
-		load_const(f, dst, (Const){ .kind = K_FLOAT, .f = -v->f });
+		code_load_const(f, dst, (Const){ .kind = K_FLOAT, .f = -v->f });
 		return true;
 	case N_DURATION:
-		load_const(f, dst, (Const){ .kind = K_DURATION, .i = -v->i });
+		code_load_const(f, dst, (Const){ .kind = K_DURATION, .i = -v->i });
 		return true;
 	default:
 		return false;
@@ -196,11 +199,13 @@ static bool fold_minus(Fn *f, const Node *v, Reg dst)
 
 static void unary_into(Fn *f, Node *n, Reg dst)
 {
-	static const uint8_t ops[UN_N] = { [UN_NEG] = I_NEG, [UN_POS] = I_POS, [UN_INV] = I_INV, [UN_NOT] = I_NOT };
+	static const uint8_t ops[UN_N] = {
+		[UN_NEG] = I_NEG, [UN_POS] = I_POS, [UN_INV] = I_INV, [UN_NOT] = I_NOT
+	};
 
 	if (n->op == UN_NEG && fold_minus(f, n->unary.value, dst))
 		return;
-	emit(f, insn_abc((OpCode)ops[n->op], 0, dst, any(f, n->unary.value), 0));
+	code_emit(f, insn_abc((OpCode)ops[n->op], 0, dst, expr_any(f, n->unary.value), 0));
 }
 
 static bool small_int(const Node *n)
@@ -210,13 +215,14 @@ static bool small_int(const Node *n)
 
 static void binary_into(Fn *f, Node *n, Reg dst)
 {
-	Reg left = any(f, n->binary.left);
+	Reg left = expr_any(f, n->binary.left);
 	const Node *r = n->binary.right;
 
 	if ((n->op == OP_ADD || n->op == OP_SUB) && small_int(r))
-		emit(f, insn_abc(I_ADDI, 0, dst, left, (uint16_t)(n->op == OP_ADD ? r->i : -r->i)));
+		code_emit(f, insn_abc(I_ADDI, 0, dst, left, (uint16_t)(n->op == OP_ADD ? r->i : -r->i)));
 	else
-		emit(f, insn_abc(binary_op((BinOp)n->op), 0, dst, left, any(f, n->binary.right)));
+		code_emit(f,
+			  insn_abc(expr_binary_op((BinOp)n->op), 0, dst, left, expr_any(f, n->binary.right)));
 }
 
 /* `a and b` is a if a is false, else b. */
@@ -224,32 +230,34 @@ static void boolop_into(Fn *f, Node *n, Reg dst)
 {
 	Jumps end = { 0 };
 
-	into(f, n->binary.left, dst);
-	jump(f, n->op == OP_BOOL_AND ? I_JF : I_JT, dst, 0, &end);
-	into(f, n->binary.right, dst);
-	land(f, &end);
+	expr_into(f, n->binary.left, dst);
+	code_jump(f, n->op == OP_BOOL_AND ? I_JF : I_JT, dst, 0, &end);
+	expr_into(f, n->binary.right, dst);
+	code_land(f, &end);
 }
 
 static void link_into(Fn *f, CmpOp op, Reg dst, Reg left, Reg right)
 {
 	static const uint8_t ops[CMP_N] = {
-		[CMP_EQ] = I_EQ, [CMP_NE] = I_NE, [CMP_LT] = I_LT,	 [CMP_LE] = I_LE,
-		[CMP_GT] = I_GT, [CMP_GE] = I_GE, [CMP_IN] = I_IN,	 [CMP_NOT_IN] = I_NOTIN,
+		[CMP_EQ] = I_EQ,	  [CMP_NE] = I_NE,
+		[CMP_LT] = I_LT,	  [CMP_LE] = I_LE,
+		[CMP_GT] = I_GT,	  [CMP_GE] = I_GE,
+		[CMP_IN] = I_IN,	  [CMP_NOT_IN] = I_NOTIN,
 		[CMP_IS_NONE] = I_ISNONE, [CMP_IS_NOT_NONE] = I_NOTNONE,
 	};
 	bool none = op == CMP_IS_NONE || op == CMP_IS_NOT_NONE;
 
-	emit(f, insn_abc((OpCode)ops[op], 0, dst, left, none ? 0 : right));
+	code_emit(f, insn_abc((OpCode)ops[op], 0, dst, left, none ? 0 : right));
 }
 
 static Reg link_right(Fn *f, const CmpLink *l)
 {
-	return l->op == CMP_IS_NONE || l->op == CMP_IS_NOT_NONE ? 0 : any(f, l->right);
+	return l->op == CMP_IS_NONE || l->op == CMP_IS_NOT_NONE ? 0 : expr_any(f, l->right);
 }
 
 static void compare_into(Fn *f, Node *n, Reg dst)
 {
-	Reg left = any(f, n->compare.left);
+	Reg left = expr_any(f, n->compare.left);
 	Jumps end = { 0 };
 
 	for (uint32_t i = 0; i < n->compare.n; i++) {
@@ -258,46 +266,46 @@ static void compare_into(Fn *f, Node *n, Reg dst)
 
 		link_into(f, l->op, dst, left, right);
 		if (i + 1 < n->compare.n)
-			jump(f, I_JF, dst, 0, &end);
+			code_jump(f, I_JF, dst, 0, &end);
 		left = right;
 	}
-	land(f, &end);
+	code_land(f, &end);
 }
 
 static void cond_into(Fn *f, Node *n, Reg dst)
 {
 	Jumps orelse = { 0 }, end = { 0 };
 
-	jump_if(f, n->cond.test, false, &orelse);
-	into(f, n->cond.then, dst);
-	jump(f, I_JMP, 0, 0, &end);
-	land(f, &orelse);
-	into(f, n->cond.orelse, dst);
-	land(f, &end);
+	expr_jump_if(f, n->cond.test, false, &orelse);
+	expr_into(f, n->cond.then, dst);
+	code_jump(f, I_JMP, 0, 0, &end);
+	code_land(f, &orelse);
+	expr_into(f, n->cond.orelse, dst);
+	code_land(f, &end);
 }
 
 /* ---- access ---- */
 
 static void attr_into(Fn *f, Node *n, Reg dst)
 {
-	emit(f, insn_abc(I_ATTR, 0, dst, any(f, n->attr.obj), name_index(f->lo, n->attr.sym->text)));
+	code_emit(f, insn_abc(I_ATTR, 0, dst, expr_any(f, n->attr.obj), prog_name(f->lo, n->attr.sym->text)));
 }
 
 static void index_into(Fn *f, Node *n, Reg dst)
 {
 	Node *i = n->index.index;
-	Reg obj = any(f, n->index.obj);
+	Reg obj = expr_any(f, n->index.obj);
 
 	if (i->kind != N_SLICE) {
-		emit(f, insn_abc(I_INDEX, 0, dst, obj, any(f, i)));
+		code_emit(f, insn_abc(I_INDEX, 0, dst, obj, expr_any(f, i)));
 		return;
 	}
 	Node *const part[3] = { i->slice.lo, i->slice.hi, i->slice.step };
-	Reg base = temps(f, 3);
+	Reg base = reg_temps(f, 3);
 
 	for (unsigned k = 0; k < 3; k++)
 		spec_into(f, part[k], base + k);
-	emit(f, insn_abc(I_SLICE, 0, dst, obj, base));
+	code_emit(f, insn_abc(I_SLICE, 0, dst, obj, base));
 }
 
 /* ---- all kinds ---- */
@@ -307,7 +315,7 @@ static void nothing_into(Fn *f, Node *n, Reg dst)
 	none_into(f, n, dst);
 }
 
-void into(Fn *f, Node *n, Reg dst)
+void expr_into(Fn *f, Node *n, Reg dst)
 {
 	static void (*const rows[N_COUNT])(Fn *, Node *, Reg) = {
 		[N_INT] = int_into,	    [N_FLOAT] = float_into,	[N_DURATION] = duration_into,
@@ -322,26 +330,26 @@ void into(Fn *f, Node *n, Reg dst)
 		[N_LAMBDA] = lambda_into,   [N_BAD] = nothing_into,
 	};
 	Reg top = f->top;
-	Span before = at_node(f, n);
+	Span before = code_at(f, n);
 
 	rows[n->kind](f, n, dst);
 	f->at = before;
 	f->top = top;
 }
 
-Reg any(Fn *f, Node *n)
+Reg expr_any(Fn *f, Node *n)
 {
 	Reg r;
 
 	if (n->kind == N_NAME && n->name.ref == REF_VAR && var_reg(f, n->name.var, &r)) {
-		Span before = at_node(f, n);
+		Span before = code_at(f, n);
 
-		check_assigned(f, n->name.var, r);
+		var_check_assigned(f, n->name.var, r);
 		f->at = before;
 		return r;
 	}
-	r = temp(f);
-	into(f, n, r);
+	r = reg_temp(f);
+	expr_into(f, n, r);
 	return r;
 }
 
@@ -355,12 +363,12 @@ static void jump_bool(Fn *f, Node *n, bool sense, Jumps *j)
 	if (is_and == sense) {
 		Jumps skip = { 0 };
 
-		jump_if(f, n->binary.left, !sense, &skip);
-		jump_if(f, n->binary.right, sense, j);
-		land(f, &skip);
+		expr_jump_if(f, n->binary.left, !sense, &skip);
+		expr_jump_if(f, n->binary.right, sense, j);
+		code_land(f, &skip);
 	} else {
-		jump_if(f, n->binary.left, sense, j);
-		jump_if(f, n->binary.right, sense, j);
+		expr_jump_if(f, n->binary.left, sense, j);
+		expr_jump_if(f, n->binary.right, sense, j);
 	}
 }
 
@@ -380,10 +388,10 @@ static bool jump_compare(Fn *f, Node *n, bool sense, Jumps *j)
 
 	if (n->compare.n != 1 || !ops[op][sense])
 		return false;
-	Reg left = any(f, n->compare.left), right = link_right(f, &n->compare.link[0]);
+	Reg left = expr_any(f, n->compare.left), right = link_right(f, &n->compare.link[0]);
 	bool swap = op == CMP_GT || op == CMP_GE;
 
-	jump(f, (OpCode)ops[op][sense], swap ? right : left, swap ? left : right, j);
+	code_jump(f, (OpCode)ops[op][sense], swap ? right : left, swap ? left : right, j);
 	return true;
 }
 
@@ -392,21 +400,21 @@ static bool jump_known(Fn *f, const Node *n, bool sense, Jumps *j)
 	if (n->kind != N_BOOL)
 		return false;
 	if (n->i == sense)
-		jump(f, I_JMP, 0, 0, j);
+		code_jump(f, I_JMP, 0, 0, j);
 	return true;
 }
 
-void jump_if(Fn *f, Node *n, bool sense, Jumps *j)
+void expr_jump_if(Fn *f, Node *n, bool sense, Jumps *j)
 {
 	Reg top = f->top;
-	Span before = at_node(f, n);
+	Span before = code_at(f, n);
 
 	if (n->kind == N_UNARY && n->op == UN_NOT)
-		jump_if(f, n->unary.value, !sense, j);
+		expr_jump_if(f, n->unary.value, !sense, j);
 	else if (n->kind == N_BOOLOP)
 		jump_bool(f, n, sense, j);
 	else if (!jump_known(f, n, sense, j) && !(n->kind == N_COMPARE && jump_compare(f, n, sense, j)))
-		jump(f, sense ? I_JT : I_JF, any(f, n), 0, j);
+		code_jump(f, sense ? I_JT : I_JF, expr_any(f, n), 0, j);
 	f->at = before;
 	f->top = top;
 }

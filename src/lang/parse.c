@@ -9,22 +9,22 @@
 
 /* ---- tokens and errors ---- */
 
-void take(Parser *p)
+void par_take(Parser *p)
 {
 	p->last_to = p->t->span.to;
 	if (p->t->kind != TOK_END)
 		p->t++;
 }
 
-bool accept(Parser *p, TokKind k)
+bool par_accept(Parser *p, TokKind k)
 {
-	if (at(p) != k)
+	if (par_at(p) != k)
 		return false;
-	take(p);
+	par_take(p);
 	return true;
 }
 
-Diag *syntax(Parser *p, Span s, const char *fmt, ...)
+Diag *par_error(Parser *p, Span s, const char *fmt, ...)
 {
 	char text[LIMIT_DIAG_TEXT];
 	bool told = p->panic || p->t->kind == TOK_BAD; /* BAD: the lexer reported it */
@@ -40,7 +40,7 @@ Diag *syntax(Parser *p, Span s, const char *fmt, ...)
 	return diag_add(p->d, "E-SYNTAX", s, "%s", text);
 }
 
-Diag *refuse(Parser *p, Span s, const char *fmt, ...)
+Diag *par_refuse(Parser *p, Span s, const char *fmt, ...)
 {
 	char text[LIMIT_DIAG_TEXT];
 	va_list ap;
@@ -53,38 +53,39 @@ Diag *refuse(Parser *p, Span s, const char *fmt, ...)
 	return diag_add(p->d, "E-SYNTAX", s, "%s", text);
 }
 
-void unexpected(Parser *p, const char *wanted)
+void par_unexpected(Parser *p, const char *wanted)
 {
 	const Tok *t = p->t;
-	bool word = t->kind == TOK_NAME || t->kind == TOK_INT || t->kind == TOK_FLOAT || t->kind == TOK_DURATION;
+	bool word =
+		t->kind == TOK_NAME || t->kind == TOK_INT || t->kind == TOK_FLOAT || t->kind == TOK_DURATION;
 	Str text = text_of(p->text, t->span);
 	const char *found = t->kind == TOK_END && p->in_field ? "`}`" : tok_text(t->kind);
-	Diag *d = word ? syntax(p, t->span, "expected %s, found `%.*s`", wanted, STR_ARG(text)) :
-			 syntax(p, t->span, "expected %s, found %s", wanted, found);
+	Diag *d = word ? par_error(p, t->span, "expected %s, found `%.*s`", wanted, STR_ARG(text))
+		       : par_error(p, t->span, "expected %s, found %s", wanted, found);
 
 	if (d != &p->d->spare)
-		hint_unexpected(p, d);
+		par_hint(p, d);
 }
 
-bool expect(Parser *p, TokKind k)
+bool par_expect(Parser *p, TokKind k)
 {
-	if (accept(p, k))
+	if (par_accept(p, k))
 		return true;
-	unexpected(p, tok_text(k));
+	par_unexpected(p, tok_text(k));
 	return false;
 }
 
-bool enter(Parser *p)
+bool par_enter(Parser *p)
 {
 	if (p->depth++ < LIMIT_NESTING)
 		return true;
-	syntax(p, tok_span(p), "nested more than %d deep", LIMIT_NESTING);
+	par_error(p, par_span(p), "nested more than %d deep", LIMIT_NESTING);
 	return false;
 }
 
 /* ---- nodes ---- */
 
-Node *node(Parser *p, NodeKind k, uint32_t from)
+Node *par_node(Parser *p, NodeKind k, uint32_t from)
 {
 	return ast_node(p->ast, k, p->file, (Span){ from, p->t->span.to });
 }
@@ -97,37 +98,37 @@ static void max_height(Node *child, void *ctx)
 		*h = child->height + 1;
 }
 
-void measure(Parser *p, Node *n)
+void par_measure(Parser *p, Node *n)
 {
 	ast_each(n, max_height, &n->height);
 	if (n->height <= LIMIT_TREE)
 		return;
 	if (!p->too_high)
-		refuse(p, n->span, "more than %d operators or branches in a chain", LIMIT_TREE)->hint =
+		par_refuse(p, n->span, "more than %d operators or branches in a chain", LIMIT_TREE)->hint =
 			STR("take it apart into several statements");
 	p->too_high = true;
 	p->panic |= node_is_expr(n);
 	n->height = 0;
 }
 
-Node *finish(Parser *p, Node *n)
+Node *par_finish(Parser *p, Node *n)
 {
 	n->span.to = p->last_to > n->span.from ? p->last_to : n->span.from;
-	measure(p, n);
+	par_measure(p, n);
 	return n;
 }
 
 /* ---- recovery ---- */
 
-void skip_line(Parser *p)
+void par_skip_line(Parser *p)
 {
 	p->panic = false;
 	while (p->t->kind != TOK_NEWLINE && p->t->kind != TOK_END)
-		take(p);
-	accept(p, TOK_NEWLINE);
+		par_take(p);
+	par_accept(p, TOK_NEWLINE);
 }
 
-void skip_block(Parser *p)
+void par_skip_block(Parser *p)
 {
 	unsigned depth = 0;
 
@@ -136,7 +137,7 @@ void skip_block(Parser *p)
 	do {
 		depth += p->t->kind == TOK_INDENT;
 		depth -= p->t->kind == TOK_DEDENT;
-		take(p);
+		par_take(p);
 	} while (depth && p->t->kind != TOK_END);
 }
 
@@ -150,9 +151,9 @@ void parse_orphan_block(Parser *p)
 	if (p->t->kind != TOK_INDENT)
 		return;
 	p->lenient = true;
-	take(p);
+	par_take(p);
 	parse_statements(p, &dropped);
-	accept(p, TOK_DEDENT);
+	par_accept(p, TOK_DEDENT);
 	p->lenient = lenient;
 	p->broken = true;
 }
@@ -160,7 +161,7 @@ void parse_orphan_block(Parser *p)
 /* After an error in a statement: behind its line, and through its block. */
 static void recover(Parser *p)
 {
-	skip_line(p);
+	par_skip_line(p);
 	parse_orphan_block(p);
 	p->broken = true;
 }
@@ -175,7 +176,7 @@ static void missing_colon(Parser *p, const char *what)
 	uint32_t end = p->last_to;
 
 	if (p->t->kind == TOK_ASSIGN) {
-		Diag *d = syntax(p, tok_span(p), "`=` in a condition: comparison is `==`");
+		Diag *d = par_error(p, par_span(p), "`=` in a condition: comparison is `==`");
 
 		diag_fix(d, p->t->span, STR("=="));
 		return;
@@ -184,12 +185,12 @@ static void missing_colon(Parser *p, const char *what)
 		char text[64];
 
 		snprintf(text, sizeof text, "`:` behind `%s`", what);
-		unexpected(p, text);
+		par_unexpected(p, text);
 		return;
 	}
 	bool block = p->t[1].kind == TOK_INDENT;
-	Diag *d = block ? refuse(p, (Span){ end, end }, "expected `:` at the end of this `%s`", what) :
-			  syntax(p, (Span){ end, end }, "expected `:` and a block behind this `%s`", what);
+	Diag *d = block ? par_refuse(p, (Span){ end, end }, "expected `:` at the end of this `%s`", what)
+			: par_error(p, (Span){ end, end }, "expected `:` and a block behind this `%s`", what);
 
 	diag_fix(d, (Span){ end, end }, STR(":"));
 	d->fix.set = block;
@@ -200,19 +201,19 @@ void parse_block_of(Parser *p, Node *header, const char *what, Nodes *ret)
 	NodeVec body = { 0 };
 	Span head = { header->span.from, p->last_to };
 
-	if (!accept(p, TOK_COLON))
+	if (!par_accept(p, TOK_COLON))
 		missing_colon(p, what);
-	if (at(p) == TOK_BAD)
+	if (par_at(p) == TOK_BAD)
 		return;
 	p->blocks++;
-	if (!accept(p, TOK_NEWLINE)) {
+	if (!par_accept(p, TOK_NEWLINE)) {
 		parse_line(p, &body);
-	} else if (!accept(p, TOK_INDENT)) {
-		refuse(p, head, "expected an indented block behind `%s`", what)->hint =
+	} else if (!par_accept(p, TOK_INDENT)) {
+		par_refuse(p, head, "expected an indented block behind `%s`", what)->hint =
 			STR("indent its statements by four blanks; an empty block is `pass`");
 	} else {
 		parse_statements(p, &body); /* the lexer bounds how deep */
-		accept(p, TOK_DEDENT);
+		par_accept(p, TOK_DEDENT);
 	}
 	p->blocks--;
 	*ret = ast_nodes(p->ast, body.p, body.n);
@@ -230,7 +231,7 @@ static void parse_loop_block(Parser *p, Node *header, const char *what, Nodes *r
 /* An `else:` of a loop. */
 static void parse_else(Parser *p, Node *header, Nodes *ret)
 {
-	if (accept(p, TOK_KW_ELSE))
+	if (par_accept(p, TOK_KW_ELSE))
 		parse_block_of(p, header, "else", ret);
 }
 
@@ -239,9 +240,9 @@ static void parse_else(Parser *p, Node *header, Nodes *ret)
 static Node *parse_if(Parser *p)
 {
 	const char *what = p->t->kind == TOK_KW_ELIF ? "elif" : "if";
-	Node *n = node(p, N_IF, p->t->span.from);
+	Node *n = par_node(p, N_IF, p->t->span.from);
 
-	take(p);
+	par_take(p);
 	n->branch.test = parse_exprs(p);
 	parse_block_of(p, n, what, &n->branch.body);
 	return n;
@@ -254,7 +255,7 @@ static Node *parse_ifs(Parser *p)
 	NodeVec rows = { 0 };
 
 	vec_push(p->a, &rows, parse_if(p));
-	while (at(p) == TOK_KW_ELIF)
+	while (par_at(p) == TOK_KW_ELIF)
 		vec_push(p->a, &rows, parse_if(p));
 	Node *last = rows.p[rows.n - 1];
 
@@ -262,153 +263,156 @@ static Node *parse_ifs(Parser *p)
 	for (uint32_t i = rows.n; i-- > 0;) {
 		if (i + 1 < rows.n)
 			rows.p[i]->branch.orelse = ast_nodes(p->ast, &rows.p[i + 1], 1);
-		finish(p, rows.p[i]);
+		par_finish(p, rows.p[i]);
 	}
 	return rows.p[0];
 }
 
 static Node *parse_while(Parser *p)
 {
-	Node *n = node(p, N_WHILE, p->t->span.from);
+	Node *n = par_node(p, N_WHILE, p->t->span.from);
 
-	take(p);
+	par_take(p);
 	n->branch.test = parse_exprs(p);
 	parse_loop_block(p, n, "while", &n->branch.body);
 	parse_else(p, n, &n->branch.orelse);
-	return finish(p, n);
+	return par_finish(p, n);
 }
 
 static Node *parse_for(Parser *p)
 {
-	Node *n = node(p, N_FOR, p->t->span.from);
+	Node *n = par_node(p, N_FOR, p->t->span.from);
 
-	take(p);
+	par_take(p);
 	n->loop.target = parse_targets(p);
-	expect(p, TOK_KW_IN);
+	par_expect(p, TOK_KW_IN);
 	n->loop.iter = parse_exprs(p);
 	parse_loop_block(p, n, "for", &n->loop.body);
 	parse_else(p, n, &n->loop.orelse);
-	return finish(p, n);
+	return par_finish(p, n);
 }
 
 static void def_header(Parser *p, Node *n)
 {
-	n->func.at = tok_span(p);
-	if (at(p) == TOK_NAME)
+	n->func.at = par_span(p);
+	if (par_at(p) == TOK_NAME)
 		n->func.sym = p->t->sym;
-	if (!accept(p, TOK_NAME)) {
-		unexpected(p, "a function's name");
+	if (!par_accept(p, TOK_NAME)) {
+		par_unexpected(p, "a function's name");
 		return;
 	}
-	expect(p, TOK_LPAR);
+	par_expect(p, TOK_LPAR);
 	parse_params(p, TOK_RPAR, true, n);
-	expect(p, TOK_RPAR);
-	if (accept(p, TOK_ARROW))
+	par_expect(p, TOK_RPAR);
+	if (par_accept(p, TOK_ARROW))
 		n->func.ret = parse_annotation(p);
 }
 
 static Node *parse_def(Parser *p)
 {
-	Node *n = node(p, N_DEF, p->t->span.from);
+	Node *n = par_node(p, N_DEF, p->t->span.from);
 	bool in_def = p->in_def, in_loop = p->in_loop;
 
 	if (p->blocks && !p->lenient)
-		refuse(p, tok_span(p), p->in_def ? "a function inside a function" : "a function inside a block")->hint =
+		par_refuse(p, par_span(p),
+			   p->in_def ? "a function inside a function" : "a function inside a block")
+			->hint =
 			STR("move the def to the top level, and hand over what it needs as arguments");
-	take(p);
+	par_take(p);
 	def_header(p, n);
 	p->in_def = true;
 	p->in_loop = false;
 	parse_block_of(p, n, "def", &n->func.body);
 	p->in_def = in_def;
 	p->in_loop = in_loop;
-	return finish(p, n);
+	return par_finish(p, n);
 }
 
 /* ---- simple statements ---- */
 
 static Node *parse_return(Parser *p)
 {
-	Node *n = node(p, N_RETURN, p->t->span.from);
+	Node *n = par_node(p, N_RETURN, p->t->span.from);
 
 	if (!p->in_def && !p->lenient)
-		refuse(p, tok_span(p), "`return` outside a function")->hint = STR("exit() ends the program");
-	take(p);
-	if (at(p) != TOK_NEWLINE && at(p) != TOK_SEMI && at(p) != TOK_END)
+		par_refuse(p, par_span(p), "`return` outside a function")->hint =
+			STR("exit() ends the program");
+	par_take(p);
+	if (par_at(p) != TOK_NEWLINE && par_at(p) != TOK_SEMI && par_at(p) != TOK_END)
 		n->expr.value = parse_exprs(p);
-	return finish(p, n);
+	return par_finish(p, n);
 }
 
 static Node *parse_jump(Parser *p)
 {
-	Node *n = node(p, p->t->kind == TOK_KW_BREAK ? N_BREAK : N_CONTINUE, p->t->span.from);
+	Node *n = par_node(p, p->t->kind == TOK_KW_BREAK ? N_BREAK : N_CONTINUE, p->t->span.from);
 
 	if (!p->in_loop && !p->lenient)
-		refuse(p, tok_span(p), "%s outside a loop", tok_text(p->t->kind));
-	take(p);
-	return finish(p, n);
+		par_refuse(p, par_span(p), "%s outside a loop", tok_text(p->t->kind));
+	par_take(p);
+	return par_finish(p, n);
 }
 
 static Node *parse_pass(Parser *p)
 {
-	Node *n = node(p, N_PASS, p->t->span.from);
+	Node *n = par_node(p, N_PASS, p->t->span.from);
 
-	take(p);
-	return finish(p, n);
+	par_take(p);
+	return par_finish(p, n);
 }
 
 /* param target: ip = "10.0.0.1" */
 static Node *parse_param(Parser *p)
 {
-	Node *n = node(p, N_PARAM, p->t->span.from);
+	Node *n = par_node(p, N_PARAM, p->t->span.from);
 
-	take(p);
+	par_take(p);
 	n->param.sym = p->t->sym;
-	n->param.at = tok_span(p);
-	take(p);
-	if (accept(p, TOK_COLON))
+	n->param.at = par_span(p);
+	par_take(p);
+	if (par_accept(p, TOK_COLON))
 		n->param.type = parse_annotation(p);
-	if (accept(p, TOK_ASSIGN))
+	if (par_accept(p, TOK_ASSIGN))
 		n->param.value = parse_expr(p);
-	return finish(p, n);
+	return par_finish(p, n);
 }
 
 static void result_field(Parser *p, ResultItem *f)
 {
-	f->span = tok_span(p);
-	f->name = at(p) == TOK_NAME ? p->t->sym : NULL;
-	expect(p, TOK_NAME);
-	expect(p, TOK_COLON);
+	f->span = par_span(p);
+	f->name = par_at(p) == TOK_NAME ? p->t->sym : NULL;
+	par_expect(p, TOK_NAME);
+	par_expect(p, TOK_COLON);
 	f->type = parse_annotation(p);
-	if (at(p) == TOK_NAME) {
+	if (par_at(p) == TOK_NAME) {
 		f->label = p->t->sym;
-		take(p);
+		par_take(p);
 	}
 }
 
 /* result Ping(sent: int clean, loss: float measured, ttls: list[int]) */
 static Node *parse_result(Parser *p)
 {
-	Node *n = node(p, N_RESULT, p->t->span.from);
+	Node *n = par_node(p, N_RESULT, p->t->span.from);
 	VEC(ResultItem) fields = { 0 };
 
 	if (!p->lib)
-		refuse(p, tok_span(p), "`result` declarations stand in Sonde's own library only")->hint =
+		par_refuse(p, par_span(p), "`result` declarations stand in Sonde's own library only")->hint =
 			STR("a dict display with string keys is a record: {\"ttl\": 3}");
-	take(p);
+	par_take(p);
 	n->result.sym = p->t->sym;
-	n->result.at = tok_span(p);
-	take(p);
-	expect(p, TOK_LPAR);
-	while (at(p) == TOK_NAME) {
+	n->result.at = par_span(p);
+	par_take(p);
+	par_expect(p, TOK_LPAR);
+	while (par_at(p) == TOK_NAME) {
 		result_field(p, vec_push(p->a, &fields, (ResultItem){ 0 }));
-		if (!accept(p, TOK_COMMA))
+		if (!par_accept(p, TOK_COMMA))
 			break;
 	}
-	expect(p, TOK_RPAR);
+	par_expect(p, TOK_RPAR);
 	n->result.field = fields.p;
 	n->result.n = fields.n;
-	return finish(p, n);
+	return par_finish(p, n);
 }
 
 static void check_target(Parser *p, const Node *n);
@@ -428,13 +432,13 @@ static void check_target(Parser *p, const Node *n)
 		return;
 	}
 	if (n->kind == N_INDEX && n->index.index->kind == N_SLICE) {
-		refuse(p, n->span, "a slice can't be assigned to")->hint =
+		par_refuse(p, n->span, "a slice can't be assigned to")->hint =
 			STR("put the list together anew: x = x[:2] + new + x[4:]");
 		return;
 	}
 	if (n->kind == N_INDEX)
 		return;
-	Diag *d = syntax(p, n->span, "this can't be assigned to");
+	Diag *d = par_error(p, n->span, "this can't be assigned to");
 
 	if (n->kind == N_COMPARE || n->kind == N_CALL || n->kind == N_BINARY)
 		d->hint = STR("comparison is `==`");
@@ -442,44 +446,44 @@ static void check_target(Parser *p, const Node *n)
 
 static Node *parse_assign(Parser *p, Node *first)
 {
-	Node *n = node(p, N_ASSIGN, first->span.from);
+	Node *n = par_node(p, N_ASSIGN, first->span.from);
 	NodeVec targets = { 0 };
 	Node *value = first;
 
-	while (accept(p, TOK_ASSIGN)) {
+	while (par_accept(p, TOK_ASSIGN)) {
 		check_target(p, value);
 		vec_push(p->a, &targets, value);
 		value = parse_exprs(p);
 	}
 	n->assign.targets = ast_nodes(p->ast, targets.p, targets.n);
 	n->assign.value = value;
-	return finish(p, n);
+	return par_finish(p, n);
 }
 
 static Node *parse_annotate(Parser *p, Node *target)
 {
-	Node *n = node(p, N_ANNOTATE, target->span.from);
+	Node *n = par_node(p, N_ANNOTATE, target->span.from);
 
 	if (target->kind != N_NAME) {
-		unexpected(p, "the end of the statement");
+		par_unexpected(p, "the end of the statement");
 		return n;
 	}
-	take(p);
+	par_take(p);
 	n->annotate.target = target;
 	n->annotate.type = parse_annotation(p);
-	if (accept(p, TOK_ASSIGN))
+	if (par_accept(p, TOK_ASSIGN))
 		n->annotate.value = parse_exprs(p);
-	return finish(p, n);
+	return par_finish(p, n);
 }
 
 /* OP_N: the token is no augmented assignment. */
 static BinOp augment_op(TokKind k)
 {
 	static const uint8_t ops[TOK_N] = {
-		[TOK_ADD_EQ] = OP_ADD + 1,     [TOK_SUB_EQ] = OP_SUB + 1, [TOK_MUL_EQ] = OP_MUL + 1,
-		[TOK_DIV_EQ] = OP_DIV + 1,     [TOK_MOD_EQ] = OP_MOD + 1, [TOK_AND_EQ] = OP_AND + 1,
-		[TOK_OR_EQ] = OP_OR + 1,       [TOK_XOR_EQ] = OP_XOR + 1, [TOK_SHL_EQ] = OP_SHL + 1,
-		[TOK_SHR_EQ] = OP_SHR + 1,     [TOK_POW_EQ] = OP_POW + 1, [TOK_FLOOR_EQ] = OP_FLOOR + 1,
+		[TOK_ADD_EQ] = OP_ADD + 1, [TOK_SUB_EQ] = OP_SUB + 1, [TOK_MUL_EQ] = OP_MUL + 1,
+		[TOK_DIV_EQ] = OP_DIV + 1, [TOK_MOD_EQ] = OP_MOD + 1, [TOK_AND_EQ] = OP_AND + 1,
+		[TOK_OR_EQ] = OP_OR + 1,   [TOK_XOR_EQ] = OP_XOR + 1, [TOK_SHL_EQ] = OP_SHL + 1,
+		[TOK_SHR_EQ] = OP_SHR + 1, [TOK_POW_EQ] = OP_POW + 1, [TOK_FLOOR_EQ] = OP_FLOOR + 1,
 	};
 
 	return ops[k] ? (BinOp)(ops[k] - 1) : OP_N;
@@ -487,17 +491,17 @@ static BinOp augment_op(TokKind k)
 
 static Node *parse_augment(Parser *p, Node *target, BinOp op)
 {
-	Node *n = node(p, N_AUGMENT, target->span.from);
+	Node *n = par_node(p, N_AUGMENT, target->span.from);
 
 	if (target->kind != N_NAME && target->kind != N_ATTR && target->kind != N_INDEX)
-		syntax(p, target->span, "this can't be assigned to");
+		par_error(p, target->span, "this can't be assigned to");
 	else
 		check_target(p, target);
-	take(p);
+	par_take(p);
 	n->op = (uint8_t)op;
 	n->augment.target = target;
 	n->augment.value = parse_exprs(p);
-	return finish(p, n);
+	return par_finish(p, n);
 }
 
 static bool soft_keyword(const Parser *p, const char *word, TokKind behind)
@@ -514,16 +518,16 @@ static Node *parse_simple(Parser *p)
 		return parse_result(p);
 	Node *e = parse_exprs(p);
 
-	if (at(p) == TOK_ASSIGN)
+	if (par_at(p) == TOK_ASSIGN)
 		return parse_assign(p, e);
-	if (at(p) == TOK_COLON)
+	if (par_at(p) == TOK_COLON)
 		return parse_annotate(p, e);
-	if (augment_op(at(p)) != OP_N)
-		return parse_augment(p, e, augment_op(at(p)));
-	Node *n = node(p, N_EXPR, e->span.from);
+	if (augment_op(par_at(p)) != OP_N)
+		return parse_augment(p, e, augment_op(par_at(p)));
+	Node *n = par_node(p, N_EXPR, e->span.from);
 
 	n->expr.value = e;
-	return finish(p, n);
+	return par_finish(p, n);
 }
 
 /* ---- statements ---- */
@@ -531,8 +535,10 @@ static Node *parse_simple(Parser *p)
 typedef Node *StmtFn(Parser *p);
 
 static StmtFn *const stmt_fns[TOK_N] = {
-	[TOK_KW_RETURN] = parse_return, [TOK_KW_BREAK] = parse_jump,
-	[TOK_KW_CONTINUE] = parse_jump, [TOK_KW_PASS] = parse_pass,
+	[TOK_KW_RETURN] = parse_return,
+	[TOK_KW_BREAK] = parse_jump,
+	[TOK_KW_CONTINUE] = parse_jump,
+	[TOK_KW_PASS] = parse_pass,
 };
 
 static StmtFn *const block_fns[TOK_N] = {
@@ -547,10 +553,10 @@ static void parse_line(Parser *p, NodeVec *out)
 {
 	do {
 		p->lambda_told = false;
-		if (at(p) == TOK_NEWLINE || at(p) == TOK_END)
+		if (par_at(p) == TOK_NEWLINE || par_at(p) == TOK_END)
 			break;
-		if (block_fns[at(p)]) {
-			syntax(p, tok_span(p), "%s must start a line of its own", tok_text(p->t->kind));
+		if (block_fns[par_at(p)]) {
+			par_error(p, par_span(p), "%s must start a line of its own", tok_text(p->t->kind));
 			break;
 		}
 		if (refuse_statement(p))
@@ -558,19 +564,20 @@ static void parse_line(Parser *p, NodeVec *out)
 		StmtFn *f = stmt_fns[p->t->kind];
 
 		vec_push(p->a, out, f ? f(p) : parse_simple(p));
-	} while (accept(p, TOK_SEMI));
+	} while (par_accept(p, TOK_SEMI));
 	if (!p->panic && p->t->kind != TOK_NEWLINE && p->t->kind != TOK_END)
-		unexpected(p, "the end of the statement");
+		par_unexpected(p, "the end of the statement");
 	if (p->panic)
 		recover(p);
 	else
-		accept(p, TOK_NEWLINE);
+		par_accept(p, TOK_NEWLINE);
 }
 
 static void unexpected_indent(Parser *p)
 {
-	refuse(p, (Span){ p->t->span.to, p->t->span.to }, "this line is indented, but no block starts here")->hint =
-		STR("indent it as the line before");
+	par_refuse(p, (Span){ p->t->span.to, p->t->span.to },
+		   "this line is indented, but no block starts here")
+		->hint = STR("indent it as the line before");
 	parse_orphan_block(p);
 }
 
@@ -578,8 +585,8 @@ static void unexpected_indent(Parser *p)
 static void stray_branch(Parser *p)
 {
 	if (!p->broken)
-		refuse(p, tok_span(p), "%s without a statement that it belongs to", tok_text(p->t->kind));
-	skip_line(p);
+		par_refuse(p, par_span(p), "%s without a statement that it belongs to", tok_text(p->t->kind));
+	par_skip_line(p);
 	parse_orphan_block(p);
 }
 
@@ -622,12 +629,12 @@ bool parse_file(Ast *ast, Str name, Str text, bool lib, DiagList *d)
 	Parser p = { .ast = ast, .a = ast->a, .d = d, .text = text, .file = file, .lib = lib };
 
 	p.first = p.t = f->toks.v.p;
-	f->module = node(&p, N_MODULE, 0);
+	f->module = par_node(&p, N_MODULE, 0);
 	while (p.t->kind != TOK_END) {
 		parse_statements(&p, &body);
-		accept(&p, TOK_DEDENT);
+		par_accept(&p, TOK_DEDENT);
 	}
 	f->module->module.body = ast_nodes(ast, body.p, body.n);
-	finish(&p, f->module);
+	par_finish(&p, f->module);
 	return d->errors == before;
 }

@@ -44,8 +44,8 @@ static Node *fstr_expr(Parser *p, Span s)
 	p->in_field = true;
 	Node *n = parse_exprs(p);
 
-	if (at(p) != TOK_END && !p->panic)
-		unexpected(p, "`}`");
+	if (par_at(p) != TOK_END && !p->panic)
+		par_unexpected(p, "`}`");
 	p->t = outer;
 	p->first = first;
 	p->arg_at = arg_at;
@@ -87,7 +87,7 @@ static char fstr_conversion(Piece *f)
 
 	f->at += c != 0;
 	if (c != 'r' && c != 's') {
-		syntax(f->p, span_of(from, f->at), "conversions are !r and !s");
+		par_error(f->p, span_of(from, f->at), "conversions are !r and !s");
 		return 0;
 	}
 	return c;
@@ -107,7 +107,7 @@ static Node *fstr_spec(Piece *f)
 	if (parts.n == 1 && parts.p[0]->kind == N_STR)
 		return parts.p[0];
 	n->list = ast_nodes(p->ast, parts.p, parts.n);
-	measure(p, n);
+	par_measure(p, n);
 	return n;
 }
 
@@ -121,8 +121,8 @@ static void fstr_field(Piece *f)
 	Span s = span_of(from, f->at);
 
 	if (is_blank(text_of(p->text, s))) {
-		syntax(p, span_of(open, f->at + (piece_peek(f) == '}')), "empty braces in an f-string")->hint =
-			STR("a brace itself is written twice: {{ }}");
+		par_error(p, span_of(open, f->at + (piece_peek(f) == '}')), "empty braces in an f-string")
+			->hint = STR("a brace itself is written twice: {{ }}");
 		return;
 	}
 	n->field.value = fstr_expr(p, s);
@@ -136,11 +136,11 @@ static void fstr_field(Piece *f)
 	if (debug && !n->field.conv && !n->field.spec)
 		n->field.conv = 'r';
 	if (piece_peek(f) != '}')
-		syntax(p, span_of(open, open + 1), "`{` is never closed in this f-string");
+		par_error(p, span_of(open, open + 1), "`{` is never closed in this f-string");
 	else
 		f->at++;
 	n->span.to = (uint32_t)f->at;
-	measure(p, n);
+	par_measure(p, n);
 	vec_push(p->a, f->out, n);
 }
 
@@ -158,7 +158,7 @@ static void fstr_text(Piece *f, bool spec)
 		else if (c == '{' || (c == '}' && spec))
 			break;
 		else if (c == '}') {
-			syntax(p, span_of(f->at, f->at + 1), "a single `}` in an f-string")->hint =
+			par_error(p, span_of(f->at, f->at + 1), "a single `}` in an f-string")->hint =
 				STR("a brace itself is written twice: }}");
 			break;
 		} else
@@ -171,7 +171,7 @@ static void fstr_text(Piece *f, bool spec)
 
 static void fstr_parts(Piece *f, bool spec)
 {
-	if (!enter(f->p))
+	if (!par_enter(f->p))
 		f->at = f->end;
 	while (f->at < f->end && !f->p->panic && !(spec && piece_peek(f) == '}')) {
 		if (piece_peek(f) == '{' && (spec || f->at + 1 >= f->end || f->p->text.p[f->at + 1] != '{'))
@@ -179,7 +179,7 @@ static void fstr_parts(Piece *f, bool spec)
 		else
 			fstr_text(f, spec);
 	}
-	leave(f->p);
+	par_leave(f->p);
 }
 
 /* Joins neighbours that are text. */
@@ -198,7 +198,8 @@ static Nodes joined(Parser *p, const NodeVec *v)
 
 		sb_str(&b, last->s);
 		sb_str(&b, n->s);
-		Node *both = ast_node(p->ast, (NodeKind)n->kind, p->file, (Span){ last->span.from, n->span.to });
+		Node *both =
+			ast_node(p->ast, (NodeKind)n->kind, p->file, (Span){ last->span.from, n->span.to });
 
 		both->s = sb_done(&b);
 		out.p[out.n - 1] = both;
@@ -216,7 +217,7 @@ static void put_literal(Parser *p, NodeVec *v)
 		fstr_parts(&f, false);
 		return;
 	}
-	Node *n = node(p, t->kind == TOK_BYTES ? N_BYTES : N_STR, t->span.from);
+	Node *n = par_node(p, t->kind == TOK_BYTES ? N_BYTES : N_STR, t->span.from);
 
 	n->s = t->s;
 	vec_push(p->a, v, n);
@@ -229,16 +230,16 @@ Node *parse_strings(Parser *p)
 	bool format = false;
 	NodeVec v = { 0 };
 
-	while (at(p) == TOK_STR || at(p) == TOK_BYTES || at(p) == TOK_FSTRING) {
-		if ((at(p) == TOK_BYTES) != (first == TOK_BYTES)) {
-			syntax(p, tok_span(p), "a string and bytes side by side can't be joined")->hint =
+	while (par_at(p) == TOK_STR || par_at(p) == TOK_BYTES || par_at(p) == TOK_FSTRING) {
+		if ((par_at(p) == TOK_BYTES) != (first == TOK_BYTES)) {
+			par_error(p, par_span(p), "a string and bytes side by side can't be joined")->hint =
 				STR("put b before both, or before none");
 			break;
 		}
-		format |= at(p) == TOK_FSTRING;
+		format |= par_at(p) == TOK_FSTRING;
 		put_literal(p, &v);
 		if (!p->panic)
-			take(p);
+			par_take(p);
 	}
 	Nodes parts = joined(p, &v);
 	Node *n;
@@ -247,7 +248,7 @@ Node *parse_strings(Parser *p)
 		parts.p[0]->span = (Span){ from, p->last_to };
 		return parts.p[0];
 	}
-	n = node(p, N_FSTRING, from);
+	n = par_node(p, N_FSTRING, from);
 	n->list = parts;
-	return finish(p, n);
+	return par_finish(p, n);
 }

@@ -2,7 +2,7 @@
  *
  * What parse.c (statements), parse_expr.c, parse_fstr.c and refuse.c share.
  *
- * The sticky error: once a statement has an error, `panic` is set, at() says
+ * The sticky error: once a statement has an error, `panic` is set, par_at() says
  * TOK_BAD until recover(), and no further error is reported; so no function needs
  * to test for errors, only loops must end at what they don't know.
  */
@@ -22,61 +22,70 @@ typedef struct Parser {
 	uint8_t file;
 	bool lib;
 	const Tok *first; /* of the array */
-	const Tok *t;     /* the next token */
+	const Tok *t;	  /* the next token */
 	uint32_t last_to; /* end of the last one taken */
 	bool panic;
-	bool broken;      /* the last statement had an error */
+	bool broken;	  /* the last statement had an error */
 	bool lambda_told; /* in this statement */
-	bool too_high;    /* a tree beyond LIMIT_TREE was reported */
-	unsigned depth;   /* brackets and prefix operators around */
+	bool too_high;	  /* a tree beyond LIMIT_TREE was reported */
+	unsigned depth;	  /* brackets and prefix operators around */
 	unsigned blocks;  /* blocks around */
 	bool in_def, in_loop;
-	bool in_field;    /* of an f-string: the tokens end at its `}` */
-	bool lenient;     /* below a header with an error: what may stand here is not known */
+	bool in_field;	   /* of an f-string: the tokens end at its `}` */
+	bool lenient;	   /* below a header with an error: what may stand here is not known */
 	const Tok *arg_at; /* where an argument starts: lambdas and generators may stand there */
 } Parser;
 
-static inline TokKind at(const Parser *p)
+static inline TokKind par_at(const Parser *p)
 {
 	return p->panic ? TOK_BAD : p->t->kind;
 }
 
-static inline Span tok_span(const Parser *p)
+static inline Span par_span(const Parser *p)
 {
 	return p->t->span;
 }
 
-void take(Parser *p);
-bool accept(Parser *p, TokKind k);
+void par_take(Parser *p);
+bool par_accept(Parser *p, TokKind k);
 /* Takes a token of that kind or reports what was found instead. */
-bool expect(Parser *p, TokKind k);
+bool par_expect(Parser *p, TokKind k);
 
 /* An error that ends the statement. */
-Diag *syntax(Parser *p, Span s, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+Diag *par_error(Parser *p, Span s, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* An error of something that could be read all the same. */
-Diag *refuse(Parser *p, Span s, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+Diag *par_refuse(Parser *p, Span s, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* "expected X, found Y", with what people mean by Y */
-void unexpected(Parser *p, const char *wanted);
+void par_unexpected(Parser *p, const char *wanted);
 
-Node *node(Parser *p, NodeKind k, uint32_t from);
+Node *par_node(Parser *p, NodeKind k, uint32_t from);
 /* The height of the tree, from that of its children. */
-void measure(Parser *p, Node *n);
+void par_measure(Parser *p, Node *n);
 /* Ends at the last token taken; measured. */
-Node *finish(Parser *p, Node *n);
+Node *par_finish(Parser *p, Node *n);
 
 /* One bracket or prefix operator more; false, with an error, if it is one
- * too many.  leave() in any case. */
-bool enter(Parser *p);
-static inline void leave(Parser *p)
+ * too many.  par_leave() in any case. */
+bool par_enter(Parser *p);
+static inline void par_leave(Parser *p)
 {
 	p->depth--;
 }
 
 /* ---- parse_expr.c ---- */
 
-Node *parse_expr(Parser *p);       /* one, without a comma */
-Node *parse_exprs(Parser *p);      /* a, b: a TUPLE */
-Node *parse_targets(Parser *p);    /* of for: names and tuples of them */
+Node *bad_node(Parser *p); /* stands for what could not be read */
+Node *parse_name(Parser *p);
+/* A closing bracket, where a comma might stand too. */
+void par_close(Parser *p, TokKind end);
+/* *a, **a where Python unpacks. */
+void par_refuse_star(Parser *p, const char *instead);
+
+Node *parse_expr(Parser *p);  /* one, without a comma */
+Node *parse_exprs(Parser *p); /* a, b: a TUPLE */
+/* ---- parse_head.c ---- */
+
+Node *parse_targets(Parser *p);	   /* of for: names and tuples of them */
 Node *parse_annotation(Parser *p); /* a TYPE */
 /* def's and lambda's, up to `end`. */
 void parse_params(Parser *p, TokKind end, bool types, Node *fn);
@@ -94,12 +103,12 @@ bool refuse_statement(Parser *p);
 void refuse_percent(Parser *p, Node *binary);
 void refuse_format(Parser *p, Node *call);
 /* A hint for two things that stand side by side; may be empty. */
-void hint_unexpected(Parser *p, Diag *d);
+void par_hint(Parser *p, Diag *d);
 
 /* ---- parse.c, for refuse.c ---- */
 
-void skip_line(Parser *p);        /* to behind the next NEWLINE */
-void skip_block(Parser *p);       /* an INDENT ... DEDENT, if there is one */
+void par_skip_line(Parser *p);	/* to behind the next NEWLINE */
+void par_skip_block(Parser *p); /* an INDENT ... DEDENT, if there is one */
 void parse_block_of(Parser *p, Node *header, const char *what, Nodes *ret);
 /* The block below a header that could not be read. */
 void parse_orphan_block(Parser *p);

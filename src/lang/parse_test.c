@@ -143,7 +143,8 @@ static void fstrings_nest(void **state)
 	assert_expr("f'{a != b}'", "(FSTRING (FIELD (COMPARE != (NAME a) (NAME b)) -))");
 	assert_expr("f'{a == b}'", "(FSTRING (FIELD (COMPARE == (NAME a) (NAME b)) -))");
 	assert_expr("f'{a <= b}'", "(FSTRING (FIELD (COMPARE <= (NAME a) (NAME b)) -))");
-	assert_expr("f'{ {\"a\": 1}[\"a\"] }'", "(FSTRING (FIELD (INDEX (DICT (STR \"a\") (INT 1)) (STR \"a\")) -))");
+	assert_expr("f'{ {\"a\": 1}[\"a\"] }'",
+		    "(FSTRING (FIELD (INDEX (DICT (STR \"a\") (INT 1)) (STR \"a\")) -))");
 	assert_expr("f'{x[1:2]}'", "(FSTRING (FIELD (INDEX (NAME x) (SLICE (INT 1) (INT 2) -)) -))");
 	assert_expr("f'{a, b}'", "(FSTRING (FIELD (TUPLE (NAME a) (NAME b)) -))");
 	assert_expr("rf'\\d{x}'", "(FSTRING (STR \"\\\\d\") (FIELD (NAME x) -))");
@@ -180,13 +181,15 @@ static void statements_of_all_kinds(void **state)
 	assert_tree("a.b += 1", "(AUGMENT + (ATTR b (NAME a)) (INT 1))");
 	assert_tree("a: list[ip]? = []", "(ANNOTATE (NAME a) (TYPE list? (TYPE ip)) (LIST))");
 	assert_tree("a: int | None = None", "(ANNOTATE (NAME a) (TYPE int?) (NONE 0))");
-	assert_tree("if a: b; c\nelif d: e\nelse:\n f",
-		    "(IF 2 1 (NAME a) (EXPR (NAME b)) (EXPR (NAME c)) (IF 1 1 (NAME d) (EXPR (NAME e)) (EXPR (NAME f))))");
+	assert_tree("if a: b; c\nelif d: e\nelse:\n f", "(IF 2 1 (NAME a) (EXPR (NAME b)) (EXPR (NAME c)) "
+							"(IF 1 1 (NAME d) (EXPR (NAME e)) (EXPR (NAME f))))");
 	assert_tree("while a:\n  break\nelse:\n  pass", "(WHILE 1 1 (NAME a) (BREAK 0) (PASS 0))");
 	assert_tree("for i, (s, r) in enumerate(a): continue",
-		    "(FOR 1 0 (TUPLE (NAME i) (TUPLE (NAME s) (NAME r))) (CALL (NAME enumerate) (NAME a)) (CONTINUE 0))");
+		    "(FOR 1 0 (TUPLE (NAME i) (TUPLE (NAME s) (NAME r))) (CALL (NAME enumerate) (NAME a)) "
+		    "(CONTINUE 0))");
 	assert_tree("def f(a, b=1, c: ip = \"x\") -> int:\n  return a, b",
-		    "(DEF f a b c - - - (INT 1) (TYPE ip) (STR \"x\") (TYPE int) (RETURN (TUPLE (NAME a) (NAME b))) -)");
+		    "(DEF f a b c - - - (INT 1) (TYPE ip) (STR \"x\") (TYPE int) (RETURN (TUPLE (NAME a) "
+		    "(NAME b))) -)");
 	assert_tree("param target: ip = \"10.0.0.1\"", "(PARAM target (TYPE ip) (STR \"10.0.0.1\"))");
 	assert_tree("result P(a: int clean, b: list[duration])",
 		    "(RESULT P a clean b - (TYPE int) (TYPE list (TYPE duration)))");
@@ -245,21 +248,36 @@ static void nesting_is_bounded(void **state)
 		const char *head, *piece, *tail;
 		bool ok; /* at 2,000 pieces */
 	} rows[] = {
-		{ "x = ", "(", "", false },	       { "x = ", "[", "", false },
-		{ "x = ", "{", "", false },	       { "x = ", "-", "1", false },
-		{ "x = ", "not ", "1", false },	       { "x = ", "2 ** ", "1", false },
-		{ "x = 1", " + 1", "", false },	       { "x = a", ".b", "", false },
-		{ "x = a", "[0]", "", false },	       { "x = a", "()", "", false },
-		{ "x = ", "1 if 1 else ", "1", false }, { "x = 1", " < 1", "", true },
-		{ "x = [1", ", 1", "]", true },	       { "x", " = x", "", true },
-		{ "f(", "f(", "", false },	       { "x = ", "f'{", "", false },
-		{ "x = f'", "{x:", "", false },	       { "x = 1\nif x: pass\n", "elif x: pass\n", "", false },
-		{ "x = 1\n", "x = 1\n", "", true },    { "x = ", "lambda: ", "1", false },
-		{ "x: ", "list[", "", false },	       { "for ", "(", "", false },
-		{ "x = 1", " and 1", "", false },      { "x = [1 ", "for x in y ", "]", true },
-		{ "x = 'a' ", "'a' ", "", true },      { "x = f", "((a, b),", "", false },
-		{ "x = ", "\\\n", "1", true },	       { "", ";", "", false },
-		{ "x = {1: ", "{1: ", "", false },     { "def f(", "a=(", "", false },
+		{ "x = ", "(", "", false },
+		{ "x = ", "[", "", false },
+		{ "x = ", "{", "", false },
+		{ "x = ", "-", "1", false },
+		{ "x = ", "not ", "1", false },
+		{ "x = ", "2 ** ", "1", false },
+		{ "x = 1", " + 1", "", false },
+		{ "x = a", ".b", "", false },
+		{ "x = a", "[0]", "", false },
+		{ "x = a", "()", "", false },
+		{ "x = ", "1 if 1 else ", "1", false },
+		{ "x = 1", " < 1", "", true },
+		{ "x = [1", ", 1", "]", true },
+		{ "x", " = x", "", true },
+		{ "f(", "f(", "", false },
+		{ "x = ", "f'{", "", false },
+		{ "x = f'", "{x:", "", false },
+		{ "x = 1\nif x: pass\n", "elif x: pass\n", "", false },
+		{ "x = 1\n", "x = 1\n", "", true },
+		{ "x = ", "lambda: ", "1", false },
+		{ "x: ", "list[", "", false },
+		{ "for ", "(", "", false },
+		{ "x = 1", " and 1", "", false },
+		{ "x = [1 ", "for x in y ", "]", true },
+		{ "x = 'a' ", "'a' ", "", true },
+		{ "x = f", "((a, b),", "", false },
+		{ "x = ", "\\\n", "1", true },
+		{ "", ";", "", false },
+		{ "x = {1: ", "{1: ", "", false },
+		{ "def f(", "a=(", "", false },
 	};
 
 	(void)state;
@@ -271,8 +289,8 @@ static void nesting_is_bounded(void **state)
 			if (n > 1000 && p->ok != rows[i].ok)
 				fail_msg("%s%s: ok is %d", rows[i].head, rows[i].piece, p->ok);
 			if (p->d.errors > 1)
-				fail_msg("%s%s, %u times: %u errors, the second %.*s", rows[i].head, rows[i].piece, n,
-					 p->d.errors, STR_ARG(p->d.v.p[1].message));
+				fail_msg("%s%s, %u times: %u errors, the second %.*s", rows[i].head,
+					 rows[i].piece, n, p->d.errors, STR_ARG(p->d.v.p[1].message));
 			free(text);
 		}
 }
@@ -295,10 +313,13 @@ static void blocks_are_bounded(void **state)
  * more diagnostics than are kept. */
 static void garbage_is_harmless(void **state)
 {
-	static const char *const words[] = { "if ", "x", "(", ")", "[", "]", "{", "}", ":", "\n", "\n    ", "\n\t", "'",
-					     "f'", "\"\"\"", "{x", "!r", "lambda ", "for ", "in ", "def f(", "=", ",", "*", "**",
-					     ".", "1", "2ms", "0x", "#", "\\", ";", "else", "elif", "import", "class C:", "not ",
-					     "is ", "None", "return ", "yield", "try:", "@", "->", ":=", "1.2.3.4", "\\\n", "b'" };
+	static const char *const words[] = {
+		"if ",	  "x",	  "(",	  ")",	  "[",	    "]",	"{",	"}",	   ":",	   "\n",
+		"\n    ", "\n\t", "'",	  "f'",	  "\"\"\"", "{x",	"!r",	"lambda ", "for ", "in ",
+		"def f(", "=",	  ",",	  "*",	  "**",	    ".",	"1",	"2ms",	   "0x",   "#",
+		"\\",	  ";",	  "else", "elif", "import", "class C:", "not ", "is ",	   "None", "return ",
+		"yield",  "try:", "@",	  "->",	  ":=",	    "1.2.3.4",	"\\\n", "b'"
+	};
 	static char text[LIMIT_SOURCE];
 
 	(void)state;
@@ -366,7 +387,8 @@ static void layout_is_canonical(void **state)
 	} rows[] = {
 		{ "x=1", "x = 1\n" },
 		{ "f( a,b = 1 )", "f(a, b=1)\n" },
-		{ "def f(a:int=1,b=2)->int :\n  return -a**b", "def f(a: int = 1, b=2) -> int:\n    return -a ** b\n" },
+		{ "def f(a:int=1,b=2)->int :\n  return -a**b",
+		  "def f(a: int = 1, b=2) -> int:\n    return -a ** b\n" },
 		{ "x = a [1 : 2]", "x = a[1:2]\n" },
 		{ "x={ 'a' :1 }", "x = {'a': 1}\n" },
 		{ "p=IP( )/TCP()  /b'x'", "p = IP()/TCP() / b'x'\n" },
@@ -400,12 +422,12 @@ static void layout_is_canonical(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(precedence_is_pythons),   cmocka_unit_test(literals_have_units),
+		cmocka_unit_test(precedence_is_pythons),       cmocka_unit_test(literals_have_units),
 		cmocka_unit_test(strings_have_pythons_values), cmocka_unit_test(fstrings_nest),
 		cmocka_unit_test(displays_and_comprehensions), cmocka_unit_test(statements_of_all_kinds),
-		cmocka_unit_test(errors_do_not_cascade),   cmocka_unit_test(nesting_is_bounded),
-		cmocka_unit_test(blocks_are_bounded),	   cmocka_unit_test(garbage_is_harmless),
-		cmocka_unit_test(long_texts_are_refused),  cmocka_unit_test(layout_is_canonical),
+		cmocka_unit_test(errors_do_not_cascade),       cmocka_unit_test(nesting_is_bounded),
+		cmocka_unit_test(blocks_are_bounded),	       cmocka_unit_test(garbage_is_harmless),
+		cmocka_unit_test(long_texts_are_refused),      cmocka_unit_test(layout_is_canonical),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

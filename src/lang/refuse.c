@@ -54,7 +54,8 @@ static void fix_remove(Parser *p, Diag *d, const Tok *from)
 	const Tok *t = from;
 	uint32_t to;
 
-	if (from > p->first && from[-1].kind != TOK_NEWLINE && from[-1].kind != TOK_INDENT && from[-1].kind != TOK_DEDENT)
+	if (from > p->first && from[-1].kind != TOK_NEWLINE && from[-1].kind != TOK_INDENT &&
+	    from[-1].kind != TOK_DEDENT)
 		return;
 	while (t->kind != TOK_NEWLINE && t->kind != TOK_SEMI && t->kind != TOK_END)
 		t++;
@@ -69,30 +70,30 @@ static void refuse_import(Parser *p)
 	const Tok *t = p->t;
 	Str module = t[1].kind == TOK_NAME ? t[1].sym->text : STR("");
 	const char *use = WORD_TEXT(modules, module);
-	Diag *d = refuse(p, tok_span(p), "there are no imports: everything is built in");
+	Diag *d = par_refuse(p, par_span(p), "there are no imports: everything is built in");
 
 	d->hint = use ? str_c(use) : STR("leave the line out; the reference names all there is");
 	if (p->blocks == 0)
 		fix_remove(p, d, t);
-	skip_line(p);
+	par_skip_line(p);
 }
 
 static void refuse_class(Parser *p)
 {
-	refuse(p, tok_span(p), "there are no classes")->hint =
-		STR("a dict display with string keys is a record: {\"ttl\": 3, \"addr\": a}; behaviour is a def");
-	skip_line(p);
-	skip_block(p);
+	par_refuse(p, par_span(p), "there are no classes")->hint = STR(
+		"a dict display with string keys is a record: {\"ttl\": 3, \"addr\": a}; behaviour is a def");
+	par_skip_line(p);
+	par_skip_block(p);
 }
 
 static void refuse_try(Parser *p)
 {
-	refuse(p, tok_span(p), "there are no exceptions: no call fails")->hint =
+	par_refuse(p, par_span(p), "there are no exceptions: no call fails")->hint =
 		STR("test the result: `if r:`, r.received, c.state, c.error");
-	skip_line(p);
+	par_skip_line(p);
 	parse_orphan_block(p);
 	while (p->t->kind == TOK_KW_EXCEPT || p->t->kind == TOK_KW_FINALLY || p->t->kind == TOK_KW_ELSE) {
-		skip_line(p);
+		par_skip_line(p);
 		parse_orphan_block(p);
 	}
 }
@@ -100,63 +101,69 @@ static void refuse_try(Parser *p)
 static void refuse_except(Parser *p)
 {
 	if (!p->broken)
-		refuse(p, tok_span(p), "%s without a statement that it belongs to", tok_text(p->t->kind));
-	skip_line(p);
+		par_refuse(p, par_span(p), "%s without a statement that it belongs to", tok_text(p->t->kind));
+	par_skip_line(p);
 	parse_orphan_block(p);
 }
 
 static void refuse_with(Parser *p)
 {
-	refuse(p, tok_span(p), "there is no `with`")->hint = STR("assign: c = connect(...), and close: c.close()");
-	skip_line(p);
+	par_refuse(p, par_span(p), "there is no `with`")->hint =
+		STR("assign: c = connect(...), and close: c.close()");
+	par_skip_line(p);
 	parse_orphan_block(p);
 }
 
 static void refuse_async(Parser *p)
 {
-	refuse(p, tok_span(p), "there is no `async`")->hint =
+	par_refuse(p, par_span(p), "there is no `async`")->hint =
 		STR("leave the word out: everything in the background goes on during each wait");
-	skip_line(p);
+	par_skip_line(p);
 	parse_orphan_block(p);
 }
 
 static void refuse_decorator(Parser *p)
 {
-	refuse(p, tok_span(p), "there are no decorators")->hint = STR("call the function where it is needed");
-	skip_line(p);
+	par_refuse(p, par_span(p), "there are no decorators")->hint =
+		STR("call the function where it is needed");
+	par_skip_line(p);
 }
 
 static void refuse_global(Parser *p)
 {
-	refuse(p, tok_span(p), "a function can't set variables from around it: there is no %s", tok_text(p->t->kind))->hint =
-		STR("return the new value and assign it at the call: x = f(x); lists and dicts can be changed in place");
-	skip_line(p);
+	par_refuse(p, par_span(p), "a function can't set variables from around it: there is no %s",
+		   tok_text(p->t->kind))
+		->hint = STR("return the new value and assign it at the call: x = f(x); lists and dicts can "
+			     "be changed in place");
+	par_skip_line(p);
 }
 
 static void refuse_raise(Parser *p)
 {
-	refuse(p, tok_span(p), "there are no exceptions")->hint = STR("print what is wrong; exit() ends the program");
-	skip_line(p);
+	par_refuse(p, par_span(p), "there are no exceptions")->hint =
+		STR("print what is wrong; exit() ends the program");
+	par_skip_line(p);
 }
 
 static void refuse_assert(Parser *p)
 {
-	refuse(p, tok_span(p), "there is no `assert`")->hint =
+	par_refuse(p, par_span(p), "there is no `assert`")->hint =
 		STR("write `if not ...:`, print what is wrong, and exit()");
-	skip_line(p);
+	par_skip_line(p);
 }
 
 static void refuse_del(Parser *p)
 {
-	refuse(p, tok_span(p), "there is no `del`")->hint = STR("d.pop(key) takes an item out of a dict or list");
-	skip_line(p);
+	par_refuse(p, par_span(p), "there is no `del`")->hint =
+		STR("d.pop(key) takes an item out of a dict or list");
+	par_skip_line(p);
 }
 
 static void refuse_match(Parser *p)
 {
-	refuse(p, tok_span(p), "there is no `match`")->hint = STR("write if, elif, else");
-	skip_line(p);
-	skip_block(p);
+	par_refuse(p, par_span(p), "there is no `match`")->hint = STR("write if, elif, else");
+	par_skip_line(p);
+	par_skip_block(p);
 }
 
 /* `match x:` with a block that starts by `case`; else `match` is a name. */
@@ -175,11 +182,13 @@ static bool at_match(const Parser *p)
 bool refuse_statement(Parser *p)
 {
 	static void (*const rows[TOK_N])(Parser *) = {
-		[TOK_KW_IMPORT] = refuse_import, [TOK_KW_FROM] = refuse_import,	     [TOK_KW_CLASS] = refuse_class,
-		[TOK_KW_TRY] = refuse_try,	 [TOK_KW_EXCEPT] = refuse_except,    [TOK_KW_FINALLY] = refuse_except,
-		[TOK_KW_WITH] = refuse_with,	 [TOK_KW_ASYNC] = refuse_async,	     [TOK_AT] = refuse_decorator,
-		[TOK_KW_GLOBAL] = refuse_global, [TOK_KW_NONLOCAL] = refuse_global, [TOK_KW_RAISE] = refuse_raise,
-		[TOK_KW_ASSERT] = refuse_assert, [TOK_KW_DEL] = refuse_del,
+		[TOK_KW_IMPORT] = refuse_import,   [TOK_KW_FROM] = refuse_import,
+		[TOK_KW_CLASS] = refuse_class,	   [TOK_KW_TRY] = refuse_try,
+		[TOK_KW_EXCEPT] = refuse_except,   [TOK_KW_FINALLY] = refuse_except,
+		[TOK_KW_WITH] = refuse_with,	   [TOK_KW_ASYNC] = refuse_async,
+		[TOK_AT] = refuse_decorator,	   [TOK_KW_GLOBAL] = refuse_global,
+		[TOK_KW_NONLOCAL] = refuse_global, [TOK_KW_RAISE] = refuse_raise,
+		[TOK_KW_ASSERT] = refuse_assert,   [TOK_KW_DEL] = refuse_del,
 	};
 
 	if (p->panic)
@@ -228,8 +237,8 @@ static const Tok *statement_start(const Parser *p)
 {
 	const Tok *t = p->t;
 
-	while (t > p->first && t[-1].kind != TOK_NEWLINE && t[-1].kind != TOK_INDENT && t[-1].kind != TOK_DEDENT &&
-	       t[-1].kind != TOK_SEMI)
+	while (t > p->first && t[-1].kind != TOK_NEWLINE && t[-1].kind != TOK_INDENT &&
+	       t[-1].kind != TOK_DEDENT && t[-1].kind != TOK_SEMI)
 		t--;
 	return t;
 }
@@ -251,8 +260,9 @@ static bool hint_unit(Parser *p, Diag *d)
 
 static bool starts_operand(TokKind k)
 {
-	return k == TOK_NAME || k == TOK_INT || k == TOK_FLOAT || k == TOK_DURATION || k == TOK_STR || k == TOK_BYTES ||
-	       k == TOK_FSTRING || k == TOK_KW_TRUE || k == TOK_KW_FALSE || k == TOK_KW_NONE;
+	return k == TOK_NAME || k == TOK_INT || k == TOK_FLOAT || k == TOK_DURATION || k == TOK_STR ||
+	       k == TOK_BYTES || k == TOK_FSTRING || k == TOK_KW_TRUE || k == TOK_KW_FALSE ||
+	       k == TOK_KW_NONE;
 }
 
 static bool ends_operand(TokKind k)
@@ -260,11 +270,12 @@ static bool ends_operand(TokKind k)
 	return starts_operand(k) || k == TOK_RPAR || k == TOK_RSQB || k == TOK_RBRACE;
 }
 
-void hint_unexpected(Parser *p, Diag *d)
+void par_hint(Parser *p, Diag *d)
 {
 	const Tok *t = p->t, *start = statement_start(p);
 	TokKind before = t > p->first ? t[-1].kind : TOK_NEWLINE;
-	const char *use = start->kind == TOK_NAME && start != t ? WORD_TEXT(first_words, start->sym->text) : NULL;
+	const char *use =
+		start->kind == TOK_NAME && start != t ? WORD_TEXT(first_words, start->sym->text) : NULL;
 
 	if (hint_unit(p, d))
 		return;
@@ -283,7 +294,8 @@ void hint_unexpected(Parser *p, Diag *d)
 		d->hint = STR("write `elif`");
 	else if (use)
 		d->hint = str_c(use);
-	else if (starts_operand(t->kind) && ends_operand(before) && str_starts(d->message, STR("expected `,`")))
+	else if (starts_operand(t->kind) && ends_operand(before) &&
+		 str_starts(d->message, STR("expected `,`")))
 		diag_fix(d, (Span){ t[-1].span.to, t[-1].span.to }, STR(","));
 	else if (t->kind >= TOK_KW_FALSE && t->sym && str_starts(d->message, STR("expected a name")))
 		d->hint = STR("that word is a keyword: choose another name");
@@ -390,7 +402,7 @@ void refuse_percent(Parser *p, Node *n)
 
 	if (left->kind != N_STR && left->kind != N_FSTRING && left->kind != N_BYTES)
 		return;
-	Diag *d = refuse(p, n->span, "`%%` does not format: f-strings do");
+	Diag *d = par_refuse(p, n->span, "`%%` does not format: f-strings do");
 
 	d->hint = left->kind == N_BYTES ? STR("pack(fmt, ...) builds bytes") : STR("write f\"{x} {y:.2f}\"");
 	if (right->kind == N_TUPLE) {
@@ -465,7 +477,7 @@ void refuse_format(Parser *p, Node *n)
 
 	if (!name || !str_is(name->text, "format") || (obj->kind != N_STR && obj->kind != N_FSTRING))
 		return;
-	Diag *d = refuse(p, n->span, "there is no .format(): f-strings do it");
+	Diag *d = par_refuse(p, n->span, "there is no .format(): f-strings do it");
 
 	d->hint = STR("write f\"{x} {y:.2f}\"");
 	if (!plain_literal(p, obj, &r.in, &quote))

@@ -36,7 +36,7 @@ typedef struct Resolver {
 	Scope *scope;  /* the function around, or the module */
 	CompVars *comp;
 	Names program, lib;
-	Map told;        /* names reported as unknown: once each */
+	Map told;	 /* names reported as unknown: once each */
 	bool in_default; /* of a parameter */
 } Resolver;
 
@@ -99,8 +99,10 @@ static void collect_name(Collect *c, const Node *n)
 	if (map_var(&c->scope->names, y))
 		return;
 	if (c->augment && c->kind == VAR_LOCAL && map_var(&c->r->module->names, y)) {
-		name_error(c->r, n->span, y, "is a variable of the module: a function can read it, not set it")->hint =
-			STR("return the new value and assign it at the call; lists and dicts can be changed in place");
+		name_error(c->r, n->span, y,
+			   "is a variable of the module: a function can read it, not set it")
+			->hint = STR("return the new value and assign it at the call; lists and dicts can be "
+				     "changed in place");
 		return;
 	}
 	map_set(&c->scope->names, y, var_new(c->r, c->scope, y, c->kind, n->span));
@@ -132,11 +134,12 @@ static void collect_statement(Node *n, void *ctx)
 		c->augment = false;
 		break;
 	case N_PARAM:
-		if (!map_var(&c->scope->names, n->param.sym)) {
+		n->param.var = map_var(&c->scope->names, n->param.sym);
+		if (!n->param.var) {
 			n->param.var = var_new(c->r, c->scope, n->param.sym, c->kind, n->param.at);
-			n->param.var->is_param = true;
 			map_set(&c->scope->names, n->param.sym, n->param.var);
 		}
+		n->param.var->is_param = true;
 		break;
 	case N_FOR:
 		collect_target(n->loop.target, c);
@@ -556,8 +559,8 @@ static void visit(Cycle *c, Node *def, Node *use)
 	if (c->depth[def->id])
 		return;
 	if (c->n == LIMIT_CALL_DEPTH) {
-		diag_add(def->file == 0 ? c->d : c->lib_d, "E-COMPLEX", def->func.at, "calls nested more than %d deep",
-			 LIMIT_CALL_DEPTH);
+		diag_add(def->file == 0 ? c->d : c->lib_d, "E-COMPLEX", def->func.at,
+			 "calls nested more than %d deep", LIMIT_CALL_DEPTH);
 		return;
 	}
 	c->path[c->n++] = def;
@@ -581,8 +584,12 @@ static void refuse_recursion(Resolver *r, DiagList *d, DiagList *lib_d)
 
 void scope_run(Ast *ast, DiagList *d, DiagList *lib_d, Scopes *ret)
 {
-	Resolver r = { .ast = ast, .a = ast->a, .out = ret, .program.map.a = ast->a,
-		       .lib.map.a = ast->a, .told.a = ast->a };
+	Resolver r = { .ast = ast,
+		       .a = ast->a,
+		       .out = ret,
+		       .program.map.a = ast->a,
+		       .lib.map.a = ast->a,
+		       .told.a = ast->a };
 
 	*ret = (Scopes){ 0 };
 	for (uint32_t i = 0; i < ast->files.n; i++) {

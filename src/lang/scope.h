@@ -15,36 +15,36 @@
 #include "lang/ast.h"
 
 typedef enum VarKind {
-	VAR_GLOBAL, /* of a module, `param`s included; slot: index into the globals of all files */
-	VAR_LOCAL,  /* of a def or lambda; parameters first, in order */
-	VAR_COMP,   /* of a comprehension; a slot of the function around it, or of the module's frame behind
-		     * the globals */
+	VAR_GLOBAL,  /* of a module, `param`s included; slot: index into the globals of all files */
+	VAR_LOCAL,   /* of a def or lambda; parameters first, in order */
+	VAR_COMP,    /* of a comprehension; a slot of the function around it, or of the module's frame behind
+		      * the globals */
 	VAR_CAPTURE, /* in a lambda: the copy of `outer` */
 } VarKind;
 
 struct Var {
 	const Sym *sym;
 	VarKind kind;
-	uint32_t slot;  /* in its function's frame, or in the globals */
+	uint32_t slot;	/* in its function's frame, or in the globals */
 	uint32_t index; /* dense over all Vars of the Ast: for side tables */
 	Scope *scope;
-	Span first;     /* where it was first bound */
-	Var *outer;     /* VAR_CAPTURE: the variable around the lambda */
-	bool is_param;  /* of a def or lambda, or a `param` */
+	Span first;    /* where it was first bound */
+	Var *outer;    /* VAR_CAPTURE: the variable around the lambda */
+	bool is_param; /* of a def or lambda, or a `param` */
 };
 
 struct Scope {
-	Node *node;      /* MODULE, DEF, LAMBDA */
-	Scope *parent;   /* around a lambda; the module of a def; NULL */
-	VEC(Var *) vars; /* in order of slots; globals too, for a module */
-	uint32_t n_slots; /* of the frame; of a module without the globals */
+	Node *node;	     /* MODULE, DEF, LAMBDA */
+	Scope *parent;	     /* around a lambda; the module of a def; NULL */
+	VEC(Var *) vars;     /* in order of slots; globals too, for a module */
+	uint32_t n_slots;    /* of the frame; of a module without the globals */
 	VEC(Var *) captures; /* of a lambda, in order of slots */
-	Map names;       /* Sym text -> Var* */
-	VEC(Node *) uses; /* NAMEs of functions in it, lambdas included: what it may call */
+	Map names;	     /* Sym text -> Var* */
+	VEC(Node *) uses;    /* NAMEs of functions in it, lambdas included: what it may call */
 };
 
 typedef struct Scopes {
-	VEC(Node *) defs;    /* all DEFs, of all files */
+	VEC(Node *) defs; /* all DEFs, of all files */
 	VEC(Node *) lambdas;
 	VEC(Node *) results; /* RESULTs of lib */
 	VEC(Node *) params;  /* PARAMs of the program */
