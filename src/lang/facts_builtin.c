@@ -180,7 +180,7 @@ static const Fact *b_l3(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	if (dst->kind == T_IP && dst->vals) {
 		v4 = v6 = false;
 		for (uint32_t i = 0; i < dst->vals->n; i++) {
-			bool name = dst->vals->ip[i].name.n > 0;
+			bool name = !dst->vals->ip[i].lo.v;
 
 			v4 |= name || dst->vals->ip[i].lo.v == 4;
 			v6 |= name || dst->vals->ip[i].lo.v == 6;
@@ -207,12 +207,41 @@ static const Fact *b_l3(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	return out;
 }
 
+/* ICMP or ICMPv6: which, the layer before it says. */
 static const Fact *b_echo(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 {
-	const Fact *x = facts_layer_of(f, n, WIRE_ICMP, n->call.arg, n->call.n);
+	const Fact *v4 = facts_layer_of(f, n, WIRE_ICMP, n->call.arg, n->call.n);
 
 	(void)which, (void)c;
-	return x;
+	f->quiet++;
+	const Fact *v6 = facts_layer_of(f, n, WIRE_ICMPV6, n->call.arg, n->call.n);
+
+	f->quiet--;
+	return v4->kind == T_PACKET && v6->kind == T_PACKET ? facts_join(f, v4, v6) : v4;
+}
+
+/* ---- for lib ---- */
+
+static const Fact *b_at_ttl(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
+{
+	const Fact *p = c->arg[0];
+
+	(void)which;
+	if (p->kind == T_FUNC || p->kind == T_TYPE)
+		p = facts_need(f, facts_call_fn(f, p, &c->arg[1], 1, c->node[0]), c->node[0]);
+	return p->kind == T_PACKET ? packet_at_ttl(f, p, c->arg[1], c->node[1])
+	       : fact_quiet(p)	   ? p
+				   : facts_ret_of(f, c, n);
+}
+
+/* The address stands in no text: the gate knows it. */
+static const Fact *b_resolver(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
+{
+	Vals *v = arena_new(f->a, Vals);
+
+	(void)n, (void)which, (void)c;
+	*v = (Vals){ .n = 1, .ip = arena_new(f->a, Target) };
+	return mk_vals(f, T_IP, v);
 }
 
 static const Fact *b_option(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
@@ -288,6 +317,9 @@ static BuiltinRule *const rules[BI_N] = {
 	[BI_sniff] = b_sniff,
 	[BI_sleep] = b_sleep,
 	[BI_option] = b_option,
+	[BI_at_ttl] = b_at_ttl,
+	[BI_resolver] = b_resolver,
+	[BI_fail] = b_exit,
 	[BI_interfaces] = b_local,
 	[BI_routes] = b_local,
 	[BI_route] = b_local,

@@ -207,6 +207,8 @@ static const Fact *walk_func(Facts *f, const Node *func, const Fact **arg, const
 	f->frame = fr.up;
 	f->env = env;
 	f->stmt = stmt;
+	if (func->kind == N_DEF)
+		env_touch(f);
 	if (dead)
 		f->env->dead = true;
 	return fr.value;
@@ -231,6 +233,14 @@ static const Sig *def_sig(Facts *f, const Node *def)
 						   ? facts_node_type(f, def->func.param[i].type)
 						   : NULL,
 				   .dflt = def->func.param[i].dflt ? SIG_UNSET : SIG_REQUIRED };
+	for (uint32_t i = 0; i < def->func.n; i++)
+		if (p[i].type && def->func.param[i].dflt && def->func.param[i].dflt->kind == N_NONE &&
+		    !p[i].type->optional) {
+			SigType *t = arena_copy(f->a, p[i].type, sizeof *t);
+
+			t->optional = true;
+			p[i].type = t;
+		}
 	*s = (Sig){ .param = p, .n = def->func.n };
 	return s;
 }
@@ -318,6 +328,19 @@ const Fact *facts_call_fn(Facts *f, const Fact *fn, const Fact **arg, uint32_t n
 
 /* ---- results of lib ---- */
 
+/* None in a field that has an absent value is that. */
+static const Fact *fit_field(Facts *f, const Fact *x, const SigType *t, Node *n)
+{
+	bool absent = str_is(t->name, "float") || str_is(t->name, "duration") || str_is(t->name, "time");
+
+	if (absent && x->none && x->kind != T_ANY) {
+		x = mk_some(f, x);
+		if (x->kind == T_NEVER)
+			return facts_sig_fact(f, t, NULL, n, 0);
+	}
+	return facts_fit(f, x, t, n, NULL, "the field");
+}
+
 static const Fact *call_result(Facts *f, Node *n, Node *decl)
 {
 	Fact *x = mk_copy(f, mk(f, T_RESULT));
@@ -332,8 +355,7 @@ static const Fact *call_result(Facts *f, Node *n, Node *decl)
 		const Fact *v = facts_ex(f, a->value);
 
 		if (k < decl->result.n)
-			item[k] = facts_fit(f, v, facts_node_type(f, decl->result.field[k].type), a->value,
-					    NULL, "the field");
+			item[k] = fit_field(f, v, facts_node_type(f, decl->result.field[k].type), a->value);
 		else
 			facts_say(f, "E-ARGS", a->value, "the result has no such field");
 	}

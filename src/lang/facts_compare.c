@@ -618,6 +618,34 @@ static Env *cond_has(Facts *f, Node *packet, const Fact *p, WireId id, bool nega
 	return negated ? split(f, packet, not, has) : split(f, packet, has, not );
 }
 
+/* Addresses of that version only; names may be either. */
+static const Fact *version_part(Facts *f, const Fact *x, uint8_t version)
+{
+	if (x->kind != T_IP || !x->vals || x->none)
+		return x;
+	Target *t = arena_new_n(f->a, Target, x->vals->n);
+	Vals *v = arena_new(f->a, Vals);
+
+	for (uint32_t i = 0; i < x->vals->n; i++)
+		if (!x->vals->ip[i].lo.v || x->vals->ip[i].lo.v == version)
+			t[v->n++] = x->vals->ip[i];
+	v->ip = t;
+	return v->n ? mk_vals(f, T_IP, v) : NULL;
+}
+
+/* `dst.version == 6` tells about dst. */
+static Env *cond_version(Facts *f, Node *ip, int64_t version, bool equal)
+{
+	f->quiet++;
+	const Fact *x = facts_ex(f, ip);
+
+	f->quiet--;
+	const Fact *is = version_part(f, x, (uint8_t)version),
+		   *other = version_part(f, x, version == 6 ? 4 : 6);
+
+	return equal ? split(f, ip, is, other) : split(f, ip, other, is);
+}
+
 static Env *cond_compare(Facts *f, Node *n)
 {
 	const Fact *x = facts_compare(f, n);
@@ -635,6 +663,11 @@ static Env *cond_compare(Facts *f, Node *n)
 	f->quiet--;
 	if ((l->op == CMP_IN || l->op == CMP_NOT_IN) && a->kind == T_PROTO)
 		return cond_has(f, nb, b, a->view, l->op == CMP_NOT_IN);
+	int64_t v;
+
+	if (na->kind == N_ATTR && str_is(na->attr.sym->text, "version") && vals_one(b, &v) &&
+	    (v == 4 || v == 6) && (l->op == CMP_EQ || l->op == CMP_NE) && facts_path_var(f, na->attr.obj))
+		return cond_version(f, na->attr.obj, v, l->op == CMP_EQ);
 	if (facts_path_var(f, na)) {
 		Env *no = split(f, na, compare_part(f, a, l->op, b), compare_part(f, a, cmp_not(l->op), b));
 		const Fact *yes_b = compare_part(f, b, cmp_swap(l->op), a);

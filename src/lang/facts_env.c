@@ -51,11 +51,12 @@ static const Refine *refine_find(const Refine *r, const Var *v, const Node *path
 	return r;
 }
 
-static const Refine *refine_add(Facts *f, const Refine *next, const Var *v, const Node *path, const Fact *x)
+static const Refine *refine_add(Facts *f, const Refine *next, const Refine *like)
 {
 	Refine *r = arena_new(f->a, Refine);
 
-	*r = (Refine){ .next = next, .var = v, .path = path, .fact = x };
+	*r = *like;
+	r->next = next;
 	return r;
 }
 
@@ -73,7 +74,11 @@ static const Refine *refine_join(Facts *f, const Refine *a, const Refine *b)
 
 		same &= x == r->fact;
 		if (x && !refine_find(out, r->var, r->path))
-			out = refine_add(f, out, r->var, r->path, x);
+			out = refine_add(f, out,
+					 &(Refine){ .var = r->var,
+						    .path = r->path,
+						    .fact = x,
+						    .loose = r->loose || o->loose });
 	}
 	return same ? a : out;
 }
@@ -162,7 +167,7 @@ void env_set(Facts *f, const Var *v, const Fact *x)
 		return;
 	for (const Refine *r = f->env->refine; r; r = r->next)
 		if (r->var != v)
-			keep = refine_add(f, keep, r->var, r->path, r->fact);
+			keep = refine_add(f, keep, r);
 	f->env->refine = keep;
 }
 
@@ -248,8 +253,11 @@ bool facts_path_eq(const Node *a, const Node *b)
 	}
 }
 
-/* Does the path lead through values only, which nobody can change? */
-static bool immutable(Facts *f, const Node *path)
+typedef enum Firm { FIRM, LOOSE, NO_PATH } Firm;
+
+/* Does the path lead through values only, which nobody can change; through lists
+ * and dicts too, whose items stay until somebody changes one; or elsewhere? */
+static Firm path_firm(Facts *f, const Node *path)
 {
 	const Node *obj = path->kind == N_ATTR	  ? path->attr.obj
 			  : path->kind == N_INDEX ? path->index.obj
@@ -258,20 +266,24 @@ static bool immutable(Facts *f, const Node *path)
 	if (path->kind == N_CALL)
 		obj = path->call.fn->attr.obj;
 	if (!obj)
-		return true;
+		return FIRM;
 	f->quiet++;
 	const Fact *x = facts_ex(f, (Node *)obj);
 
 	f->quiet--;
-	return x->kind != T_LIST && x->kind != T_DICT && x->kind != T_SET && x->kind != T_UNION &&
-	       immutable(f, obj);
+	if (x->kind == T_SET || x->kind == T_UNION)
+		return NO_PATH;
+	Firm outer = path_firm(f, obj), own = x->kind == T_LIST || x->kind == T_DICT ? LOOSE : FIRM;
+
+	return outer > own ? outer : own;
 }
 
 void env_refine(Facts *f, const Node *path, const Fact *x)
 {
 	const Var *v = facts_path_var(f, path);
+	Firm firm = v ? path_firm(f, path) : NO_PATH;
 
-	if (!v || !immutable(f, path))
+	if (firm == NO_PATH)
 		return;
 	if (path->kind == N_NAME && assignable(f, v)) {
 		const Fact **s = slot_of(f, v);
@@ -280,7 +292,25 @@ void env_refine(Facts *f, const Node *path, const Fact *x)
 			*s = x;
 		return;
 	}
-	f->env->refine = refine_add(f, f->env->refine, v, path, x);
+	Refine *r = arena_new(f->a, Refine);
+
+	*r = (Refine){ .next = f->env->refine, .var = v, .path = path, .fact = x, .loose = firm == LOOSE };
+	f->env->refine = r;
+}
+
+void env_touch(Facts *f)
+{
+	const Refine *keep = NULL;
+	bool any = false;
+
+	for (const Refine *r = f->env->refine; r; r = r->next)
+		any |= r->loose;
+	if (!any)
+		return;
+	for (const Refine *r = f->env->refine; r; r = r->next)
+		if (!r->loose)
+			keep = refine_add(f, keep, r);
+	f->env->refine = keep;
 }
 
 const Fact *env_refined(Facts *f, const Node *path)

@@ -504,6 +504,21 @@ static const Fact *result_attr(Facts *f, const Fact *x, Node *n)
 	return facts_no_attr(f, n, x, false);
 }
 
+/* What versions the addresses may have; of a name either. */
+static const Fact *ip_version(Facts *f, const Fact *x)
+{
+	bool v4 = !x->vals, v6 = !x->vals;
+
+	for (uint32_t i = 0; x->vals && i < x->vals->n; i++) {
+		v4 |= x->vals->ip[i].lo.v != 6;
+		v6 |= x->vals->ip[i].lo.v != 4;
+	}
+	if (v4 != v6)
+		return mk_range(f, T_INT, v6 ? 6 : 4, v6 ? 6 : 4);
+	return mk_vals(f, T_INT,
+		       vals_join(f, T_INT, mk_range(f, T_INT, 4, 4)->vals, mk_range(f, T_INT, 6, 6)->vals));
+}
+
 static const Fact *attr_one(Facts *f, const Fact *x, Node *n)
 {
 	if (fact_quiet(x))
@@ -513,6 +528,9 @@ static const Fact *attr_one(Facts *f, const Fact *x, Node *n)
 	if (x->kind == T_RESULT)
 		return result_attr(f, x, n);
 	int at = builtin_attr(fact_owners[x->kind], n->attr.sym->text);
+
+	if (at == A_IP_version)
+		return ip_version(f, x);
 
 	if (at < 0 || fact_owners[x->kind] == OWNER_NONE)
 		return facts_no_attr(f, n, x, false);

@@ -84,7 +84,7 @@ const Fact *facts_to_net(Facts *f, const Fact *x, Node *n, const char *what)
 		Vals *v = arena_new(f->a, Vals);
 
 		for (uint32_t i = 0; i < x->vals->n; i++) {
-			if (x->vals->ip[i].name.n || !ip_eq(x->vals->ip[i].lo, x->vals->ip[i].hi))
+			if (!x->vals->ip[i].lo.v || !ip_eq(x->vals->ip[i].lo, x->vals->ip[i].hi))
 				return mk(f, T_NET);
 			net[i] = (Net){ x->vals->ip[i].lo, x->vals->ip[i].lo.v == 4 ? 32 : 128 };
 		}

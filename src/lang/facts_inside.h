@@ -17,6 +17,7 @@ typedef struct Refine {
 	const Var *var; /* where the path starts */
 	const Node *path;
 	const Fact *fact;
+	bool loose; /* leads through a list or dict: holds until something changes one */
 } Refine;
 
 /* What is known at a point of the program. */
@@ -170,6 +171,8 @@ void env_set(Facts *f, const Var *v, const Fact *x);
 /* Narrowing: what `path` now is. */
 void env_refine(Facts *f, const Node *path, const Fact *x);
 const Fact *env_refined(Facts *f, const Node *path);
+/* A list, dict or set was changed. */
+void env_touch(Facts *f);
 const Var *facts_path_var(Facts *f, const Node *path);
 bool facts_path_eq(const Node *a, const Node *b);
 void facts_leave(Facts *f, Door *d);	   /* everything here leaves by that door */
@@ -286,6 +289,7 @@ const Fact *facts_packet_with(Facts *f, const Fact *p, WireId layer, Node *targe
 const Fact *mk_packet(Facts *f, const Stack *const *s, uint32_t n);
 const Fact *facts_any_packet(Facts *f);
 /* p with the layer only (or without it): NULL if that can't be. */
+const Fact *packet_at_ttl(Facts *f, const Fact *p, const Fact *ttl, Node *n);
 const Fact *packet_having(Facts *f, const Fact *p, WireId id, bool has);
 const Fact *facts_answer_to(Facts *f, const Fact *probe);
 const Fact *facts_as_sent(Facts *f, const Fact *probe);

@@ -49,7 +49,7 @@ static bool ip_family(Facts *f, const WireField *w, const Fact *x, Node *n)
 	uint8_t v = w->kind == FK_IP4 ? 4 : 6;
 
 	for (uint32_t i = 0; x->kind == T_IP && x->vals && i < x->vals->n; i++)
-		if (!x->vals->ip[i].name.n && x->vals->ip[i].lo.v != v) {
+		if (x->vals->ip[i].lo.v && x->vals->ip[i].lo.v != v) {
 			Diag *d = facts_say(f, "E-TYPE", n, "%s takes an IPv%u address; this is IPv%u",
 					    w->name, v, x->vals->ip[i].lo.v);
 
@@ -403,12 +403,22 @@ static const Stack *stack_on(Facts *f, const Stack *a, const Stack *b, const Nod
 	return s;
 }
 
+/* Echo() is ICMP behind IP and ICMPv6 behind IPv6. */
+static bool other_family(const Stack *a, const Stack *b)
+{
+	bool v6 = a->n && a->id[a->n - 1] == WIRE_IPV6, v4 = a->n && a->id[a->n - 1] == WIRE_IP;
+
+	return (v6 && b->id[0] == WIRE_ICMP) || (v4 && b->id[0] == WIRE_ICMPV6);
+}
+
 static const Fact *packets_on(Facts *f, const Fact *a, const Fact *b, const Node *at)
 {
 	const Fact *out = mk(f, T_NEVER);
 
 	for (uint32_t i = 0; i < a->n; i++)
 		for (uint32_t k = 0; k < (b->kind == T_PACKET ? b->n : 1); k++) {
+			if (b->kind == T_PACKET && b->n > 1 && other_family(a->stack[i], b->stack[k]))
+				continue;
 			const Stack **one = arena_new_n(f->a, const Stack *, 1);
 
 			one[0] = stack_on(f, a->stack[i], b->kind == T_PACKET ? b->stack[k] : NULL, at);

@@ -436,6 +436,10 @@ static void emit_peers(Facts *f, Emission *e, const Stack *s, const Fact *dst, c
 		if (!dst->vals && !one.peer.name.n &&
 		    one.peer.lo.v != (stack_first(s, NETWORKS) == WIRE_IPV6 ? 6 : 4))
 			continue;
+		if (!one.peer.name.n && !one.peer.lo.v) {
+			f->m->uses_resolver = true;
+			continue;
+		}
 		one.dports = (PortSet){ 0 };
 		words_of(f, &one, s, n);
 		if (dport)

@@ -236,6 +236,10 @@ const Fact *facts_method(Facts *f, Node *n, const Fact *self)
 		return facts_bad(f);
 	if (f->env->dead)
 		return mk(f, T_NEVER);
+	if (str_is(str_c(builtin_methods[m].sig + strlen(builtin_methods[m].sig) - 4), "none") ||
+	    str_is(str_c(c.name), "pop") || str_is(str_c(c.name), "popitem") ||
+	    str_is(str_c(c.name), "setdefault"))
+		env_touch(f);
 	switch (builtin_methods[m].owner) {
 	case OWNER_LIST:
 		return m_list(f, n, (BuiltinMethod)m, &c);

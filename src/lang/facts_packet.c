@@ -601,3 +601,20 @@ const Fact *facts_packet_with(Facts *f, const Fact *p, WireId layer, Node *targe
 	y->stack = s;
 	return y;
 }
+
+const Fact *packet_at_ttl(Facts *f, const Fact *p, const Fact *ttl, Node *n)
+{
+	const Stack **s = arena_new_n(f->a, const Stack *, p->n);
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		WireId id = WIRE_NONE;
+		int at = p->stack[i]->built ? layer_with(p->stack[i], WIRE_NONE, STR("ttl"), &id) : -1;
+
+		s[i] = at < 0 ? p->stack[i]
+			      : stack_with(f, p->stack[i], (unsigned)at >> 8, (unsigned)at & 0xff, ttl, n);
+	}
+	Fact *y = mk_copy(f, p);
+
+	y->stack = s;
+	return y;
+}

@@ -188,6 +188,7 @@ static void store_index(Facts *f, Node *target, const Fact *x, const Node *value
 {
 	const Fact *c = facts_ex_value(f, target->index.obj);
 
+	env_touch(f);
 	for (uint32_t i = 0; i < fact_ways(c); i++) {
 		const Fact *w = fact_way(f, c, i);
 
@@ -294,6 +295,7 @@ static void do_augment(Facts *f, Node *n)
 	Node *t = n->augment.target;
 	const Fact *old = facts_ex_value(f, t), *x = facts_ex_value(f, n->augment.value);
 
+	env_touch(f);
 	if (n->op == OP_ADD && old->kind == T_LIST && !fact_quiet(x)) {
 		facts_store_add(f, old, x, n->augment.value);
 		return;

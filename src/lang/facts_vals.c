@@ -422,7 +422,7 @@ static const Vals *texts_of_ips(Facts *f, const Vals *v)
 	Vals *out = arena_new(f->a, Vals);
 
 	for (uint32_t i = 0; i < v->n; i++) {
-		if (v->ip[i].name.n)
+		if (!v->ip[i].lo.v)
 			return NULL; /* it prints as the address that it is pinned to */
 		for (Ip ip = v->ip[i].lo;;) {
 			char text[IP_TEXT];
@@ -502,7 +502,7 @@ const Vals *vals_ip_add(Facts *f, const Vals *ip, const Vals *by, bool minus)
 		for (uint32_t j = 0; j < by->n; j++) {
 			int64_t lo = by->r[j].lo, hi = by->r[j].hi;
 
-			if (ip->ip[i].name.n || lo == INT64_MIN || hi == INT64_MAX)
+			if (!ip->ip[i].lo.v || lo == INT64_MIN || hi == INT64_MAX)
 				return NULL;
 			if (minus) {
 				int64_t x = -lo;
