@@ -192,10 +192,19 @@ static void check_quote(Expert *e, const PacketId *probe, const PacketId *answer
 	check_mtu(e, probe, answer);
 }
 
+/* RFC 5961 4: what further SYNs of one flow earn is no answer of somebody else. */
+static bool is_challenge_ack(const PacketId *probe, const PacketId *answer)
+{
+	return probe && answer->v && answer->proto == PROTO_TCP && probe->kind & TCP_SYN &&
+	       (answer->kind & (TCP_SYN | TCP_RST | TCP_ACK)) == TCP_ACK;
+}
+
 void expert_match(Expert *e, const PacketId *probe, const PacketId *answer, const Match *m)
 {
 	IpText src = ip_text(answer->src);
 
+	if (m->how == HOW_FLOW && m->verdict != VERDICT_ANSWER && is_challenge_ack(probe, answer))
+		return;
 	if (m->verdict == VERDICT_DUPLICATE)
 		warn_add(e->ws, WARN_DUPLICATE, 1, "from %s", src.s);
 	if (m->verdict == VERDICT_FURTHER && m->how != HOW_REDIRECT)

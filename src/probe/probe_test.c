@@ -162,7 +162,7 @@ static void fault_11_reordering_by_our_own_order(void **state)
 
 	(void)state;
 	for (int i = 0; i < 6; i++)
-		o[i] = (Outcome){ rx[i], rx[i] != NS_NONE, true, 1 };
+		o[i] = (Outcome){ i, rx[i], rx[i] != NS_NONE, true, 1 };
 	stats_series(o, 6, &arena, &s);
 	assert_int_equal(s.sent, 6);
 	assert_int_equal(s.received, 5);
@@ -176,6 +176,13 @@ static void fault_11_reordering_by_our_own_order(void **state)
 		o[i].peer = (uint64_t)i;
 	stats_series(o, 6, &arena, &s);
 	assert_int_equal(s.reordered, 0);
+	/* a repetition is late by our own doing */
+	for (int i = 0; i < 6; i++)
+		o[i].peer = 1;
+	o[1].tx_ns = 25;
+	o[5].tx_ns = 26;
+	stats_series(o, 6, &arena, &s);
+	assert_int_equal(s.reordered, 0);
 }
 
 static void runs_of_losses(void **state)
@@ -186,7 +193,7 @@ static void runs_of_losses(void **state)
 
 	(void)state;
 	for (int i = 0; i < 9; i++)
-		o[i] = (Outcome){ i, got[i] == '.', true, 1 };
+		o[i] = (Outcome){ i, i, got[i] == '.', true, 1 };
 	stats_series(o, 9, &arena, &s);
 	assert_int_equal(s.n_lost_runs, 3);
 	assert_int_equal(s.lost_runs[0], 2);

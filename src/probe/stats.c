@@ -10,7 +10,7 @@
 
 typedef struct Arrival {
 	uint64_t peer;
-	int64_t rx_ns;
+	int64_t tx_ns, rx_ns;
 	uint32_t rank; /* number of the probe among those to its peer */
 	uint32_t at;
 } Arrival;
@@ -21,6 +21,8 @@ static int by_peer(const void *x, const void *y)
 
 	if (a->peer != b->peer)
 		return a->peer < b->peer ? -1 : 1;
+	if (a->tx_ns != b->tx_ns)
+		return a->tx_ns < b->tx_ns ? -1 : 1;
 	return a->at < b->at ? -1 : 1;
 }
 
@@ -82,7 +84,7 @@ void stats_series(const Outcome *o, uint32_t n, Arena *a, SeriesStats *ret_stats
 	for (uint32_t i = 0; i < n; i++) {
 		s.received += o[i].answered;
 		if (o[i].answered && o[i].direct && o[i].rx_ns != NS_NONE)
-			v[direct++] = (Arrival){ .peer = o[i].peer, .rx_ns = o[i].rx_ns, .at = i };
+			v[direct++] = (Arrival){ .peer = o[i].peer, .tx_ns = o[i].tx_ns, .rx_ns = o[i].rx_ns, .at = i };
 	}
 	s.loss = n ? (double)(n - s.received) / n : (double)NAN;
 	series_order(v, direct, &s);

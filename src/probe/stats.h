@@ -13,8 +13,9 @@
 
 #include <stdbool.h>
 
-/* One probe that left, in the order of sending. */
+/* One probe that left, in the program's order. */
 typedef struct Outcome {
+	int64_t tx_ns;   /* of the copy that was answered */
 	int64_t rx_ns;   /* of its first answer; NS_NONE: none */
 	bool answered;
 	bool direct;     /* answered by the peer itself on the reversed flow: its order counts */

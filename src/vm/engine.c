@@ -332,7 +332,7 @@ static BuiltinFn *const net_funcs[BI_N] = {
 	[BI_routes] = bi_routes,     [BI_route] = bi_route,   [BI_neighbors] = bi_neighbors,
 	[BI_at_ttl] = bi_at_ttl,     [BI_own_port] = bi_own_port, [BI_mtu] = bi_mtu,
 	[BI_mpls] = bi_mpls,	     [BI_resolver] = bi_resolver, [BI_warn] = bi_warn,
-	[BI_fail] = bi_fail,
+	[BI_loss] = bi_loss,	     [BI_jitter] = bi_jitter, [BI_fail] = bi_fail,
 };
 
 void engine_host(Engine *e, VmHost *ret_host)

@@ -281,6 +281,6 @@ bool net_rate(Vm *vm, Value v, double *ret_rate);
 
 BuiltinFn bi_send, bi_sr, bi_sr1, bi_sniff, bi_sleep, bi_now, bi_changed;
 BuiltinFn bi_interfaces, bi_routes, bi_route, bi_neighbors;
-BuiltinFn bi_at_ttl, bi_own_port, bi_mtu, bi_mpls, bi_resolver, bi_warn, bi_fail;
+BuiltinFn bi_at_ttl, bi_own_port, bi_mtu, bi_mpls, bi_resolver, bi_loss, bi_jitter, bi_warn, bi_fail;
 
 #endif

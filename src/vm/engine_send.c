@@ -349,8 +349,8 @@ void engine_flow_seen(Engine *e, const PacketId *id, int64_t rx_ns)
 		return;
 	if (id->kind & TCP_RST) {
 		f->state = SYN_DONE;
-	} else if (f->state == SYN_SENT && (id->kind & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK) &&
-		   serial_lt(f->seq, id->ack)) {
+	} else if (f->state == SYN_SENT && (id->kind & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK)) {
+		/* of several SYNs on one flow the peer holds the one that it acknowledges */
 		f->state = SYN_ANSWERED;
 		f->seq = id->ack;
 		f->due_ns = ns_later(rx_ns, RST_AFTER_MS * NS_PER_MS);

@@ -5,6 +5,10 @@
  */
 #include "vm/engine_inside.h"
 
+#include "probe/stats.h"
+
+#include <math.h>
+
 enum { LABELS_MOST = 16, TTL_MOST = 255 };
 
 bool bi_at_ttl(Vm *vm, const Value *args, uint32_t n, Value *ret)
@@ -92,6 +96,33 @@ bool bi_resolver(Vm *vm, const Value *args, uint32_t n, Value *ret)
 	if (!e->resolver.n)
 		return vm_fail(vm, "E-VALUE", "this host has no resolver that the policy allows: say server=");
 	*ret = vm_ip(vm, e->resolver.p[0]);
+	return true;
+}
+
+bool bi_loss(Vm *vm, const Value *args, uint32_t n, Value *ret)
+{
+	int64_t sent, received;
+
+	(void)n;
+	if (!vm_to_int(vm, args[0], &sent) || !vm_to_int(vm, args[1], &received))
+		return false;
+	*ret = val_float(sent > 0 ? 1 - (double)received / (double)sent : (double)NAN);
+	return true;
+}
+
+/* RFC 3550 6.4.1 without its smoothing. */
+bool bi_jitter(Vm *vm, const Value *args, uint32_t n, Value *ret)
+{
+	Arena *a = vm_scratch(vm);
+
+	(void)n;
+	if (args[0].tag != VAL_LIST)
+		return vm_fail_type(vm, "a list of durations", args[0]);
+	const ObjList *l = val_list(args[0]);
+	int64_t *v = arena_new_n(a, int64_t, l->h.n);
+	for (uint32_t i = 0; i < l->h.n; i++)
+		v[i] = l->p[i].tag == VAL_DURATION ? l->p[i].i : NS_NONE;
+	*ret = val_duration(stats_jitter_ns(v, l->h.n));
 	return true;
 }
 

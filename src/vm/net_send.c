@@ -367,7 +367,7 @@ static void series(Sr *sr, SeriesStats *ret_stats)
 		if (!it->left)
 			continue;
 		const PacketId *id = matcher_probe(sr->e->matcher, it->first);
-		o[n++] = (Outcome){ it->rx_ns, it->answered, it->direct, id ? bytes_hash(BYTES(id->dst.b, 16)) : 0 };
+		o[n++] = (Outcome){ it->tx_ns, it->rx_ns, it->answered, it->direct, id ? bytes_hash(BYTES(id->dst.b, 16)) : 0 };
 	}
 	stats_series(o, n, a, ret_stats);
 	heap_free(vm_heap(sr->vm), o, (sr->n + 1) * sizeof *o);
