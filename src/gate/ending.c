@@ -13,6 +13,7 @@
 #include <stdarg.h>
 
 #define STOP_GRACE (3 * NS_PER_S)    /* the engine prints its statistics */
+#define DEATH_GRACE NS_PER_S	     /* and where one of our own is dead */
 #define QUIET_ANSWER NS_PER_S	     /* an answer may come so long after its probe */
 #define QUIET_RESET (200 * NS_PER_MS) /* what was in flight when we reset, RFC 6298's shortest RTO in use */
 
@@ -51,7 +52,7 @@ void gate_stop(Gate *g, StopReason reason, int exit, const char *fmt, ...)
 	va_end(ap);
 	g->phase = GATE_STOPPED;
 	g->exit = exit;
-	g->deadline = gate_now(g) + STOP_GRACE;
+	g->deadline = gate_now(g) + (reason == STOP_ENVIRONMENT ? DEATH_GRACE : STOP_GRACE);
 	m.stop.reason = (uint8_t)reason;
 	m.stop.detail = str_bytes(str_c(g->why));
 	outbox_put(&g->outbox, &m);
@@ -161,6 +162,8 @@ void ending_let_go(Gate *g)
 	if (!g->netd_gone && g->nholds && netd_count(g->netd_fd, &dropped) == 0 && dropped)
 		gate_note(g->cmd_fd, 0, "the kernel was kept from %llu packets to our ports",
 			  (unsigned long long)dropped);
+	for (uint32_t i = 0; i < g->nholds; i++) /* the next run may want them at once */
+		proc_close(&g->holds[i]);
 	proc_close(&g->netd_fd);
 }
 

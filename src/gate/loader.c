@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <sys/mman.h>
 
+enum { ENGINE_LEAVES_MS = 2000 };
 #define LOADER_ARENA (256u << 20) /* address space; only touched pages cost */
 
 bool loader_fail(Loader *l, int exit, const char *fmt, ...)
@@ -180,11 +181,17 @@ static int refuse(Loader *l)
 	Msg end = { .type = MSG_GATE_END,
 		    .gate_end = { .exit = (uint8_t)l->exit, .message = str_bytes(str_c(l->why)) } };
 
+	proc_close(&l->fds.netd); /* nothing will be opened */
 	if (l->exit != SONDE_EXIT_OK && msg_put(&w, &stop))
 		proc_send(l->fds.engine, wr_done(&w), NULL, 0);
 	w = writer(buf, sizeof buf);
 	if (msg_put(&w, &end))
 		proc_send(l->fds.cmd, wr_done(&w), NULL, 0);
+	/* a socket that is closed with something unread makes the other side forget
+	 * what it was sent */
+	while (l->exit != SONDE_EXIT_OK && proc_readable(l->fds.engine, ENGINE_LEAVES_MS) &&
+	       proc_recv(l->fds.engine, buf, sizeof buf, NULL, 0, NULL) != 0)
+		;
 	return l->exit;
 }
 

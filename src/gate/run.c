@@ -19,7 +19,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { RUN_BUF = 512 * 1024, END_PATIENCE_MS = 5000, ENGINE_PATIENCE_MS = 1000, KEEP = 4 };
+enum { RUN_BUF = 512 * 1024, END_PATIENCE_MS = 5000, KEEP = 4 };
+
+#define ENGINE_PATIENCE_NS INT64_C(1000000000)
 
 typedef struct Run {
 	const RunOptions *o;
@@ -242,6 +244,8 @@ static int start(Run *r)
 	int e = make_channels(r);
 
 	catch_signals();
+	if (!e)
+		e = sandbox_prepare();
 	if (!e && r->o->mode == RUN_GATE)
 		e = fork_opener(r);
 	if (!e)
@@ -316,19 +320,19 @@ static void interrupt(Run *r)
 
 enum { EV_OUT, EV_GATE, EV_ENGINE, EV_N };
 
-static int run_poll(Run *r, short revents[EV_N])
+static int run_poll(Run *r, int64_t wait_ns, short revents[EV_N])
 {
 	struct pollfd p[EV_N] = {
 		[EV_OUT] = { .fd = r->engine_out[1], .events = POLLIN },
 		[EV_GATE] = { .fd = r->cmd_gate[0], .events = POLLIN },
 		[EV_ENGINE] = { .fd = r->engine.fd, .events = POLLIN },
 	};
-	struct timespec t = { .tv_sec = r->o->tick_ns / 1000000000, .tv_nsec = r->o->tick_ns % 1000000000 };
+	struct timespec t = { .tv_sec = wait_ns / 1000000000, .tv_nsec = wait_ns % 1000000000 };
 	sigset_t none;
 	int n;
 
 	sigemptyset(&none);
-	n = ppoll(p, EV_N, r->o->tick_ns ? &t : NULL, &none);
+	n = ppoll(p, EV_N, wait_ns ? &t : NULL, &none);
 	for (int i = 0; i < EV_N; i++)
 		revents[i] = n > 0 ? p[i].revents : 0;
 	return n;
@@ -366,19 +370,36 @@ static bool running(const Run *r)
 	return engine || gate;
 }
 
+/* An engine that does not leave when its gate has: it may be deaf. */
+static void serve_last(Run *r)
+{
+	int64_t until = clock_mono_ns() + ENGINE_PATIENCE_NS;
+
+	proc_close(&r->cmd_gate[0]); /* all was said */
+	while (running(r)) {
+		short ev[EV_N];
+
+		run_poll(r, ENGINE_PATIENCE_NS / 10, ev);
+		if (ev[EV_OUT])
+			take(r, &r->engine_out[1], 'O');
+		if (ev[EV_ENGINE])
+			engine_reap(r);
+		if (clock_mono_ns() > until)
+			proc_kill(&r->engine);
+	}
+}
+
 static void serve(Run *r)
 {
 	int64_t next = clock_mono_ns() + r->o->tick_ns;
-	int64_t patience = INT64_MAX;
 
-	while (running(r)) {
+	while (running(r) && !r->gate_ended) {
 		short ev[EV_N];
-		int n = run_poll(r, ev);
-		int64_t now = clock_mono_ns();
+		int n = run_poll(r, r->o->tick_ns, ev);
 
 		interrupt(r);
-		if (n == 0 || (r->o->tick_ns && now >= next)) {
-			next = now + r->o->tick_ns;
+		if (r->o->tick_ns && (n == 0 || clock_mono_ns() >= next)) {
+			next = clock_mono_ns() + r->o->tick_ns;
 			r->o->tick(r->o->event_ctx);
 		}
 		if (ev[EV_OUT])
@@ -387,11 +408,8 @@ static void serve(Run *r)
 			gate_gone(r);
 		if (ev[EV_ENGINE])
 			engine_reap(r);
-		if (r->gate_ended && patience == INT64_MAX)
-			patience = now + (int64_t)ENGINE_PATIENCE_MS * 1000000;
-		if (now > patience)
-			proc_kill(&r->engine);
 	}
+	serve_last(r);
 }
 
 /* ---- end ---- */

@@ -6,6 +6,7 @@
 #include "deal/msg.h"
 #include "port/gate.h"
 #include "sys/pcap_lib.h"
+#include "sys/proc.h"
 #include "sys/sandbox.h"
 #include "wire/wire.h"
 
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { ASK_BUF = PORT_BATCH };
+enum { ASK_BUF = PORT_BATCH, LEAVES_MS = 2000 };
 
 /* The link types that frames can be told of, and what they start with. */
 typedef struct LinkRow {
@@ -199,10 +200,18 @@ static int serve(Reader *r)
 
 /* ---- the process ---- */
 
+/* The engine's manifest is read first: a socket that is closed with something unread
+ * makes the other side forget what it was sent. */
 static int refuse(Reader *r, const char *why)
 {
+	uint8_t *buf = r->mem + PORT_BATCH;
+
+	if (read(r->fd, buf, ASK_BUF) <= 0)
+		return SONDE_EXIT_ENVIRONMENT;
 	tell(r, &(Msg){ .type = MSG_STOP, .stop = { STOP_ENVIRONMENT, str_bytes(str_c(why)) } });
 	flush(r);
+	while (proc_readable(r->fd, LEAVES_MS) && read(r->fd, buf, ASK_BUF) > 0)
+		;
 	return SONDE_EXIT_ENVIRONMENT;
 }
 

@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -43,13 +44,12 @@ uint64_t sandbox_caps(void)
 	return (uint64_t)d[1].effective << 32 | d[0].effective;
 }
 
-/* Needs CAP_SETPCAP, which a binary with file capabilities lacks: there
- * no_new_privs keeps the bounding set from ever mattering. */
-static void bounding_keep(uint64_t mask)
+/* What execve() could give is nothing.  Needs CAP_SETPCAP, which a binary with file
+ * capabilities lacks: there no_new_privs does the same. */
+static void bounding_empty(void)
 {
-	for (int cap = 0; cap <= 63; cap++)
-		if (!(mask >> cap & 1) && prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1)
-			prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 }
 
 int sandbox_caps_keep(uint64_t mask)
@@ -58,7 +58,7 @@ int sandbox_caps_keep(uint64_t mask)
 	uint64_t have = sandbox_caps() & mask, left;
 	int r;
 
-	bounding_keep(mask);
+	bounding_empty();
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
@@ -105,7 +105,7 @@ int sandbox_leave_root(uint64_t mask, const char **ret_name)
 		*ret_name = "nobody";
 		user_find("nobody", &uid, &gid);
 	}
-	bounding_keep(mask); /* while CAP_SETPCAP is there */
+	bounding_empty(); /* while CAP_SETPCAP is there */
 	if (mask && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
 		return -errno;
 	if (setgroups(0, NULL) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
@@ -170,6 +170,38 @@ static int tsc_off(void)
 #endif
 }
 
+/* The kernel's clock pages: [vvar] is a clock to read, [vdso] the code that reads it. */
+static struct {
+	uintptr_t from, to;
+} clock_map[8];
+static size_t clock_maps;
+
+int sandbox_prepare(void)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	char line[512];
+
+	if (!f)
+		return -errno;
+	clock_maps = 0;
+	while (fgets(line, sizeof line, f) && clock_maps < sizeof clock_map / sizeof *clock_map)
+		if ((strstr(line, "[vvar") || strstr(line, "[vdso]")) &&
+		    sscanf(line, "%lx-%lx", &clock_map[clock_maps].from, &clock_map[clock_maps].to) == 2)
+			clock_maps++;
+	fclose(f);
+	return 0;
+}
+
+static int vdso_off(void)
+{
+	if (sandbox_is_widened()) /* a sanitizer's runtime asks for the time */
+		return 0;
+	for (size_t i = 0; i < clock_maps; i++)
+		if (munmap((void *)clock_map[i].from, clock_map[i].to - clock_map[i].from))
+			return -errno;
+	return clock_maps ? 0 : -ENOENT;
+}
+
 unsigned sandbox_engine(bool namespaces, const int in[2], const int out[2])
 {
 	unsigned missing = 0;
@@ -181,7 +213,7 @@ unsigned sandbox_engine(bool namespaces, const int in[2], const int out[2])
 		missing |= 1u << SANDBOX_CAPS;
 	if (namespaces && landlock_deny_all())
 		missing |= 1u << SANDBOX_LANDLOCK;
-	if (tsc_off())
+	if (tsc_off() || vdso_off())
 		missing |= 1u << SANDBOX_TSC;
 	if (sandbox_engine_filter(in, out))
 		missing |= 1u << SANDBOX_SECCOMP;

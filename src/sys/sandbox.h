@@ -6,8 +6,9 @@
  * Promises relied on: a thread without capabilities in its permitted set and with
  * no_new_privs never gets one again (capabilities(7)); a seccomp filter can't be
  * taken off and holds for what the process becomes (seccomp(2)); Landlock and
- * namespaces likewise; PR_SET_TSC makes rdtsc and rdtscp fault on x86-64, and with
- * them the vDSO's clocks.
+ * namespaces likewise; PR_SET_TSC makes rdtsc and rdtscp fault on x86-64 (some
+ * hypervisors let them through nevertheless: no promise of Sonde's rests on it);
+ * without its vDSO a process has no clock that is no system call.
  *
  * The allow-lists are tables in sandbox.c, a row per call with its reason.
  * Functions return 0 or -errno; none of them is undone.
@@ -44,7 +45,7 @@ int sandbox_leave_root(uint64_t mask, const char **ret_name);
 	X(NAMESPACES, "user, pid, mount and network namespaces of its own")      \
 	X(CAPS, "no capability")                                                 \
 	X(LANDLOCK, "Landlock: no file, no TCP, no signal or abstract socket outside") \
-	X(TSC, "rdtsc faults")                                                   \
+	X(TSC, "no time-stamp counter, no vDSO")                                 \
 	X(SECCOMP, "system calls: read, write, exit_group")
 
 #define SANDBOX_ENUM_(id, text) SANDBOX_##id,
@@ -54,6 +55,10 @@ const char *sandbox_layer_text(SandboxLayer l);
 
 /* Flags for proc_fork_ns(): what must be new from the first instruction. */
 extern const int sandbox_engine_clone;
+
+/* In the parent, before: notes where the clock pages are, for its children have no
+ * /proc of their own. */
+int sandbox_prepare(void);
 
 /* Closes the engine in, read from `in`, write to `out` (at most 2 each; -1: none).
  * namespaces: the process came from proc_fork_ns(sandbox_engine_clone).

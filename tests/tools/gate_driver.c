@@ -743,6 +743,8 @@ int main(int argc, char **argv)
 	for (; i + 1 < argc && strncmp(argv[i], "--", 2) == 0; i += 2) {
 		if (strcmp(argv[i], "--write") == 0)
 			o.write_fd = open(argv[i + 1], O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		else if (strcmp(argv[i], "--full") == 0) /* a device that takes nothing */
+			o.write_fd = open(argv[i + 1], O_WRONLY | O_CLOEXEC);
 		else if (strcmp(argv[i], "--iface") == 0)
 			o.iface = argv[i + 1];
 		else if (strcmp(argv[i], "--ceilings") == 0)
