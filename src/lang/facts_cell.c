@@ -16,7 +16,13 @@
 #include "base/rng.h"
 #include "lang/facts_inside.h"
 
-enum { WALKS_BEFORE_WIDENING = 4 };
+enum { WALKS_BEFORE_WIDENING = 4, CHANGES_BEFORE_WIDENING = 4 };
+
+/* What a counter that was `was` and now is `x` may become. */
+static const Fact *widen_number(Facts *f, const Fact *was, const Fact *x)
+{
+	return facts_widen(f, was, facts_join(f, was, x));
+}
 
 Cell *cell_at(Facts *f, const Node *n, uint32_t sub, FactKind kind)
 {
@@ -43,6 +49,17 @@ void cell_elem(Facts *f, Cell *c, const Fact *x)
 		return;
 	f->grew = true;
 	c->elem = f->walk > WALKS_BEFORE_WIDENING ? facts_widen(f, c->elem, now) : now;
+}
+
+void cell_store(Facts *f, Cell *c, const Fact *x)
+{
+	const Fact *was = c->elem;
+
+	if (x->kind == T_INT && was->kind == T_INT && c->counts >= CHANGES_BEFORE_WIDENING)
+		x = widen_number(f, was, x);
+	cell_elem(f, c, x);
+	if (c->elem != was && c->counts < CHANGES_BEFORE_WIDENING)
+		c->counts++;
 }
 
 void cell_key(Facts *f, Cell *c, const Fact *x)

@@ -75,7 +75,7 @@ struct Facts {
 	bool grew;	 /* a cell changed in this walk */
 	uint32_t walk;	 /* number of the walk over the whole program */
 	uint64_t gen;
-	uint32_t steps, instances;
+	uint32_t steps, fine, instances;
 	uint32_t unroll; /* product of the unrolled loops around */
 	jmp_buf *complex;
 	Map cells;	  /* (node, path, sub) -> Cell */
@@ -148,6 +148,8 @@ const Fact *fact_way(Facts *f, const Fact *x, uint32_t i);
 /* ---- facts_cell.c ---- */
 Cell *cell_at(Facts *f, const Node *n, uint32_t sub, FactKind kind);
 void cell_elem(Facts *f, Cell *c, const Fact *x);
+/* x is put in place of an item; numbers that go on changing are counters. */
+void cell_store(Facts *f, Cell *c, const Fact *x);
 void cell_key(Facts *f, Cell *c, const Fact *x);
 void cell_made(Facts *f, Cell *c, Len l);
 /* `ref` got `n` more items at node `at`. */

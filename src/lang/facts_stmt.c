@@ -165,7 +165,7 @@ static void store_list(Facts *f, const Fact *c, Node *target, const Fact *x)
 		facts_say(f, "E-TYPE", target->index.index, "a list's index is an int, not %.*s",
 			  STR_ARG(facts_a_text(f, i)));
 	cell_changed(f, c->cell);
-	cell_elem(f, c->cell, x);
+	cell_store(f, c->cell, x);
 }
 
 static void store_dict(Facts *f, const Fact *c, Node *target, const Fact *x)
@@ -180,7 +180,7 @@ static void store_dict(Facts *f, const Fact *c, Node *target, const Fact *x)
 	}
 	cell_use_as_dict(f, c, key);
 	cell_key(f, c->cell, k);
-	cell_elem(f, c->cell, x);
+	cell_store(f, c->cell, x);
 	cell_grow(f, c, target, 1);
 }
 

@@ -151,6 +151,7 @@ struct Cell {
 	Len len;	     /* as it was made */
 	VEC(CellSite) grows; /* how often each place adds to one object */
 	bool shrinks;
+	uint8_t counts; /* how often a number put in place of another was a new one */
 	bool packets; /* LIST of packets: made by a layer with a list in a field */
 	const Node *made;
 };
