@@ -104,7 +104,7 @@ typedef struct Emission {
 	PortSet dports;   /* TCP, UDP; empty: not a port protocol */
 	bool dports_all;  /* not known: all ports asked for */
 	PortSet sports;   /* constant source ports: taken before the start */
-	bool src_set;
+	bool src_set;     /* without addresses: no constant tells which */
 	Ip src_lo, src_hi;
 	uint32_t words;   /* what it needs beyond reach alone */
 	bool ether;       /* an explicit Ether frame */

@@ -355,8 +355,8 @@ static void x_emission(Walk *k, Emission *e)
 	x_mask(k, &e->words, WORD_N);
 	x_bool(k, &e->ether);
 	x_span(k, &e->span);
-	if (e->src_set != (e->src_lo.v != 0))
-		bad(k, "a source that is set without address, or the reverse");
+	if (!e->src_set && e->src_lo.v)
+		bad(k, "a source that is not set");
 }
 
 static void x_local(Walk *k, LocalQuestion *q)

@@ -41,7 +41,8 @@ typedef struct RowState {
 	bool told;             /* an emission: it has its finding */
 	uint32_t finding;      /* ... this one, which grows while the addresses behind fail alike */
 	Ip bad_lo, bad_hi;
-	uint32_t got, missed;  /* a reach(): bit per ROW_ kind */
+	const void *soft;      /* the first fault that only narrows it */
+	uint32_t got, missed;  /* a reach(): bit per ROW_ kind; an emission: whether, how often */
 	uint32_t missed_words;
 	const Policy *by[ROW_KINDS];
 	const Reach *by_row[ROW_KINDS];

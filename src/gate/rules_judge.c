@@ -4,7 +4,10 @@
  *
  * An emission goes to destinations that are known: if policy refuses any of them
  * the run does not start.  A reach() is an upper bound for destinations that are
- * not: policy narrows it, and only what is left of it to nothing is refused.
+ * not: policy narrows it, and only what is left of it to nothing is refused; so is
+ * an emission whose destinations are those of a reach().  Addresses that are never
+ * in reach or need a word, like our own and the broadcast address, are left out of
+ * a range, as a program that sweeps a net does not mean them.
  */
 #include "gate/rules_inside.h"
 
@@ -16,6 +19,7 @@ typedef struct Fault {
 	Span at;
 	Str what; /* behind the address: "lies outside what may be reached" */
 	Str help;
+	bool kind; /* it is the kind of address that is wrong */
 } Fault;
 
 static Str target_str(Maker *k, Ip lo, Ip hi)
@@ -54,10 +58,11 @@ static Str say_reach(Maker *k, const char *where, Ip ip, const char *arg)
 
 static bool words_fault(Maker *k, const Emission *e, Ip ip, Fault *ret)
 {
-	uint32_t need = e->words | need_at(k, ip), missing = need & ~k->manifest->words;
+	uint32_t kind = need_at(k, ip), need = e->words | kind, missing = need & ~k->manifest->words;
 	Str arg = words_str(k, missing);
 
 	if (missing) {
+		ret->kind = (missing & ~kind) == 0;
 		ret->what = str_printf(k->a, "needs the word %.*s", STR_ARG(arg));
 		ret->help = say_reach(k, "the program", ip, str_printf(k->a, "%.*s=True", STR_ARG(arg)).p);
 		return true;
@@ -215,6 +220,7 @@ static bool peer_fault(Maker *k, Ip ip, Fault *ret)
 	ip_format(ip, text);
 	if (never) {
 		ret->what = str_printf(k->a, "is %s, which is never in reach", never);
+		ret->kind = true;
 		if (liftable)
 			ret->help = str_printf(k->a, "only the operator can say allow_self(\"%s\") in the policy", text);
 		return true;
@@ -264,13 +270,54 @@ static void tell_fault(Maker *k, const Item *it, Ip lo, Ip hi, const Fault *faul
 		       : str_printf(k->a, "%.*s: %.*s", STR_ARG(who), STR_ARG(fault->what));
 }
 
+/* The checker could not tell the destination: all that a reach() holds stands for it. */
+static bool stands_for_reach(const Maker *k, const Emission *e)
+{
+	const Decls *d = &k->in->manifest->decls;
+
+	for (uint32_t i = 0; i < d->reach.n; i++)
+		if (!e->peer.name.n && ip_eq(d->reach.p[i].target.lo, e->peer.lo) && ip_eq(d->reach.p[i].target.hi, e->peer.hi))
+			return !ip_eq(e->peer.lo, e->peer.hi);
+	return false;
+}
+
 static void judge_emission(Maker *k, const Item *it, Ip lo, Ip hi)
 {
 	Fault fault = { 0 };
 	const Emission *e = it->emission;
+	RowState *s = &k->row[it->state];
+	bool range = !e->peer.name.n && !ip_eq(e->peer.lo, e->peer.hi);
 
-	if (peer_fault(k, lo, &fault) || words_fault(k, e, lo, &fault) || proto_fault(k, e, lo, &fault))
+	if (!peer_fault(k, lo, &fault) && !words_fault(k, e, lo, &fault) && !proto_fault(k, e, lo, &fault)) {
+		s->got = 1;
+		return;
+	}
+	if (!(range && fault.kind) && !stands_for_reach(k, e)) {
 		tell_fault(k, it, lo, hi, &fault);
+		return;
+	}
+	if (!s->missed++) {
+		s->bad_lo = lo;
+		s->bad_hi = hi;
+		s->soft = arena_copy(k->a, &fault, sizeof fault);
+	}
+}
+
+/* What was left out of a range: everything is too much. */
+static void judge_left_out(Maker *k, const Emission *e, uint32_t state)
+{
+	RowState *s = &k->row[state];
+
+	if (!s->missed || s->told)
+		return;
+	const Fault *fault = s->soft;
+	Str who = target_str(k, s->bad_lo, s->bad_hi);
+	Str what = str_printf(k->a, "%.*s: %.*s", STR_ARG(who), STR_ARG(fault->what));
+
+	if (!s->got)
+		refuse(k, e->span, fault->policy, fault->at, what, fault->help);
+	else if (!stands_for_reach(k, e))
+		note(k, e->span, fault->policy, fault->at, str_printf(k->a, "left out: %.*s", STR_ARG(what)));
 }
 
 /* ---- reach() rows ---- */
@@ -403,6 +450,8 @@ void judge_rows(Maker *k)
 {
 	const Manifest *m = k->in->manifest;
 
+	for (uint32_t i = 0; i < m->emit.n; i++)
+		judge_left_out(k, &m->emit.p[i], i);
 	for (uint32_t i = 0; i < m->decls.reach.n; i++) {
 		const Reach *r = &m->decls.reach.p[i];
 		bool pinned = !r->target.name.n;
@@ -437,7 +486,8 @@ static bool is_spoof_range(const Maker *k, Ip lo, Ip hi)
 
 static void judge_source(Maker *k, const Emission *e)
 {
-	if (e->src_set && !is_own_range(k, e->src_lo, e->src_hi) && !is_spoof_range(k, e->src_lo, e->src_hi)) {
+	/* a source that no constant tells is the frame check's */
+	if (e->src_lo.v && !is_own_range(k, e->src_lo, e->src_hi) && !is_spoof_range(k, e->src_lo, e->src_hi)) {
 		Str who = target_str(k, e->src_lo, e->src_hi);
 
 		refuse(k, e->span, NULL, (Span){ 0, 0 },

@@ -263,6 +263,28 @@ static void with_one_reach_nothing_else_is_in_reach(void **state)
 	       "emit 10.9.1.7 tcp 80; emit 10.9.1.7 udp 9; emit 10.9.1.7 icmp; emit 10.9.2.1 tcp 80");
 }
 
+/* Where no constant tells the destination, the checker lets a reach() stand for it:
+ * policy narrows that; and who sweeps a net does not mean our own address. */
+static void ranges_are_narrowed_where_the_program_can_not_know(void **state)
+{
+	(void)state;
+	starts("reach 10.9.0.0/16", "reach 10.0.0.0/8; emit 10.0.0.0/8 tcp 80");
+	noted("is narrowed");
+	assert_true(tcp("10.9.0.1", 80) && !tcp("10.8.0.1", 80));
+	refused("reach 10.9.0.0/16", "reach 10.9.0.0/16; emit 10.0.0.0/8 tcp 80", "10.0.0.1-10.8.255.255: lies outside");
+	refused("reach 11.0.0.0/8", "reach 10.0.0.0/8; emit 10.0.0.0/8 tcp 80", "lies outside");
+	starts("reach 0.0.0.0/0; deny 0.0.0.0/0 tcp=80; deny 10.9.0.7 udp=9", "reach 10.9.0.0/16; emit 10.9.0.0/16 udp 9");
+	assert_true(udp("10.9.0.6", 9) && !udp("10.9.0.7", 9));
+	refused("deny 0.0.0.0/0 tcp=80", "reach 10.9.0.0/16; emit 10.9.0.0/16 tcp 80", "TCP port 80");
+	starts(NULL, "emit 10.0.0.0/24 icmp");
+	noted("left out: 10.0.0.0: needs the word broadcast");
+	assert_true(rules_peer(lab.r, lab_ip("10.0.0.2")) && !rules_peer(lab.r, lab_ip("10.0.0.1")) &&
+		    !rules_peer(lab.r, lab_ip("10.0.0.255")) && !rules_peer(lab.r, lab_ip("10.0.0.0")));
+	refused(NULL, "emit 127.0.0.0/8 icmp", "loopback");
+	refused(NULL, "emit 10.0.0.1 icmp", "an address of this host");
+	starts(NULL, "emit 10.9.0.1 icmp src=?"); /* a source that is not known is judged frame by frame */
+}
+
 static void deny_wins(void **state)
 {
 	(void)state;
@@ -738,6 +760,7 @@ int main(void)
 		cmocka_unit_test(ceilings_of_the_builtin_policy),
 		cmocka_unit_test(ceilings_of_files),
 		cmocka_unit_test(with_one_reach_nothing_else_is_in_reach),
+		cmocka_unit_test(ranges_are_narrowed_where_the_program_can_not_know),
 		cmocka_unit_test(deny_wins),
 		cmocka_unit_test(policies_intersect),
 		cmocka_unit_test(never_in_reach),
