@@ -476,9 +476,28 @@ static const Fact *index_one(Facts *f, const Fact *x, Node *n)
 	return facts_bad(f);
 }
 
+/* r[TCP] of an answer that may be None: one guard for both. */
+static const Fact *need_layer(Facts *f, const Fact *x, Node *n)
+{
+	Node *obj = n->index.obj, *in = n->index.index;
+	bool layer = in->kind == N_NAME && in->name.ref == REF_PROTO && x->kind == T_PACKET;
+
+	if (!x->none || !layer || !facts_path_var(f, obj))
+		return facts_need(f, x, obj);
+	Str s = facts_source(f, obj);
+	Diag *d = facts_say(f, "E-NONE", obj, "%.*s may be None here (%.*s)", STR_ARG(s),
+			    STR_ARG(facts_text_of(f, x)));
+	Str test = str_printf(f->a, "%.*s and %.*s in %.*s", STR_ARG(s), STR_ARG(in->name.sym->text),
+			      STR_ARG(s));
+
+	facts_fix_guard(f, d, obj, test);
+	d->hint = str_printf(f->a, "test it first: `if %.*s:`", STR_ARG(test));
+	return facts_bad(f);
+}
+
 static const Fact *ex_index(Facts *f, Node *n)
 {
-	const Fact *x = facts_ex_value(f, n->index.obj), *out = mk(f, T_NEVER);
+	const Fact *x = need_layer(f, facts_ex(f, n->index.obj), n), *out = mk(f, T_NEVER);
 
 	for (uint32_t i = 0; i < fact_ways(x); i++)
 		out = facts_join(f, out, index_one(f, fact_way(f, x, i), n));

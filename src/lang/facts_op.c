@@ -309,6 +309,8 @@ static const Fact *mismatch(Facts *f, BinOp op, const Fact *a, const Fact *b, No
 	Diag *d = facts_say(f, "E-TYPE", at, "`%s` can't join %.*s and %.*s", bin_op_text(op),
 			    STR_ARG(facts_a_text(f, a)), STR_ARG(facts_a_text(f, b)));
 
+	if (f->inner)
+		return facts_bad(f);
 	if (op == OP_ADD && a->kind == T_BYTES && b->kind == T_STR)
 		facts_fix(f, d, nb, str_printf(f->a, "%.*s.encode()", STR_ARG(facts_source(f, nb))));
 	else if (op == OP_ADD && a->kind == T_STR && b->kind == T_BYTES)
@@ -348,10 +350,14 @@ const Fact *facts_binary(Facts *f, BinOp op, const Fact *a, const Fact *b, Node 
 
 	a = facts_need(f, a, na);
 	b = facts_need(f, b, nb);
+	bool several = fact_ways(a) * fact_ways(b) > 1;
+
+	f->inner += several;
 	for (uint32_t i = 0; i < fact_ways(a); i++)
 		for (uint32_t j = 0; j < fact_ways(b); j++)
 			out = facts_join(f, out,
 					 binary_one(f, op, fact_way(f, a, i), fact_way(f, b, j), na, nb, at));
+	f->inner -= several;
 	return out;
 }
 
