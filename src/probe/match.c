@@ -401,7 +401,7 @@ typedef struct Pick {
 typedef struct Ask {
 	Matcher *m;
 	const PacketId *id;  /* the packet, or the quote in it */
-	const Ends *ends;    /* of a flow */
+	Ends ends;           /* of a flow */
 	uint64_t bytes_hash; /* of the packet received */
 	/* 0: this probe can't be it; else how much agrees */
 	unsigned (*fits)(const struct Ask *q, const Probe *p);
@@ -462,7 +462,7 @@ static void scan(const Ask *q, Pick *pick, uint64_t hash, unsigned key)
 static bool same_ends(const Ask *q, const Probe *p)
 {
 	Ends e = probe_ends(&p->id);
-	const Ends *x = q->ends;
+	const Ends *x = &q->ends;
 
 	return e.v == x->v && e.proto == x->proto && e.query == x->query && e.a == x->a && e.b == x->b &&
 	       ip_eq(e.local, x->local) && ip_eq(e.remote, x->remote);
@@ -515,11 +515,11 @@ static unsigned flow_fits(const Ask *q, const Probe *p)
 	return p->id.content == r->content ? 2 : 1;
 }
 
-static void pick_flow(Ask *q, Pick *pick, Ends *e)
+static void pick_flow(Ask *q, Pick *pick, const Ends *e)
 {
 	uint64_t content = q->id->proto == PROTO_TCP ? q->id->ack : q->id->content;
 
-	q->ends = e;
+	q->ends = *e;
 	q->fits = flow_fits;
 	scan(q, pick, key_content(e, content), KEY_CONTENT);
 	if (pick->best && pick->score >= 2 * 8)
@@ -644,7 +644,7 @@ static void settle(const Ask *q, Probe *p, MatchHow how, bool ambiguous)
 static void settle_covered(const Ask *q)
 {
 	uint32_t ack = q->id->ack;
-	uint64_t hash = key_flow(q->ends);
+	uint64_t hash = key_flow(&q->ends);
 	uint32_t ref = bucket_of(q->m, hash)->fresh;
 
 	for (unsigned left = SCAN_MOST; ref && left; left--) {

@@ -28,7 +28,7 @@ Engine *engine_new(Arena *a, Port *port, const EngineConfig *config)
 	e->port = port;
 	e->config = *config;
 	e->now_ns = 0;
-	e->mark_ns = NS_NONE;
+	e->mark_ns = e->reset_due_ns = NS_NONE;
 	e->route_cache.a = e->sent_to.a = e->flow_map.a = e->claims.a = a;
 	arena_init(&e->spare, arena_alloc(a, SPARE_BYTES), SPARE_BYTES, NULL);
 	e->matcher = matcher_new(a);
@@ -213,7 +213,7 @@ bool engine_step(Engine *e, int64_t wake_at)
 	if (e->gone || e->stop)
 		return false;
 	engine_resets(e, false);
-	ask_wake(e, earlier(wake_at, engine_reset_due(e)));
+	ask_wake(e, earlier(wake_at, e->reset_due_ns));
 	if (!e->port->wait(e->port, &m)) {
 		e->gone = true;
 		return false;

@@ -198,6 +198,7 @@ struct Engine {
 
 	Map flow_map; /* four-tuple -> index into flows + 1 */
 	VEC(SynFlow) flows;
+	int64_t reset_due_ns; /* the first of them; NS_NONE: none */
 	uint32_t resets;
 
 	StatLine line[LINES];
@@ -239,9 +240,8 @@ bool engine_claim(Engine *e, uint8_t proto, Ip src, uint16_t port, bool *ret_hel
 bool engine_is_ours(const Engine *e, Ip ip);
 const HostIface *engine_iface(const Engine *e, uint16_t index);
 const HostIface *engine_iface_named(const Engine *e, Str name);
-/* Half-open flows: what is due; all; the next due time. */
+/* Half-open flows: what is due, or all. */
 void engine_resets(Engine *e, bool all);
-int64_t engine_reset_due(const Engine *e);
 void engine_flow_seen(Engine *e, const PacketId *id, int64_t rx_ns);
 
 /* ---- receiving (engine_recv.c) ---- */

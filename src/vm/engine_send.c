@@ -295,23 +295,20 @@ static void flow_reset(Engine *e, SynFlow *f)
 
 void engine_resets(Engine *e, bool all)
 {
+	int64_t next = NS_NONE;
+
+	if (!all && (e->reset_due_ns == NS_NONE || e->reset_due_ns > e->now_ns))
+		return;
 	for (uint32_t i = 0; i < e->flows.n; i++) {
 		SynFlow *f = &e->flows.p[i];
 		bool due = f->state == SYN_ANSWERED && f->due_ns <= e->now_ns;
 
 		if (due || (all && (f->state == SYN_ANSWERED || f->state == SYN_KEPT)))
 			flow_reset(e, f);
+		else if (f->state == SYN_ANSWERED && (next == NS_NONE || f->due_ns < next))
+			next = f->due_ns;
 	}
-}
-
-int64_t engine_reset_due(const Engine *e)
-{
-	int64_t due = NS_NONE;
-
-	for (uint32_t i = 0; i < e->flows.n; i++)
-		if (e->flows.p[i].state == SYN_ANSWERED && (due == NS_NONE || e->flows.p[i].due_ns < due))
-			due = e->flows.p[i].due_ns;
-	return due;
+	e->reset_due_ns = next;
 }
 
 /* What the program sends decides about its flow. */
@@ -354,6 +351,8 @@ void engine_flow_seen(Engine *e, const PacketId *id, int64_t rx_ns)
 		f->state = SYN_ANSWERED;
 		f->seq = id->ack;
 		f->due_ns = ns_later(rx_ns, RST_AFTER_MS * NS_PER_MS);
+		if (e->reset_due_ns == NS_NONE || f->due_ns < e->reset_due_ns)
+			e->reset_due_ns = f->due_ns;
 	}
 }
 
