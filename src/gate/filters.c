@@ -46,8 +46,13 @@ bool filters_capture(const Rules *r, Arena *a, FrameFilter *ret_f, Str *ret_why)
 		return true;
 	for (int i = 0; i < PLAN_LINKS; i++) {
 		ret_f->code[i] = arena_new(a, PlanFilter);
-		if (!compile(r->capture_filter, i == PLAN_ETHER, a, ret_f->code[i], ret_why))
+		if (compile(r->capture_filter, i == PLAN_ETHER, a, ret_f->code[i], ret_why))
+			continue;
+		if (i == PLAN_ETHER)
 			return false;
+		/* ARP or tags: libpcap refuses what no frame of such a link can be. */
+		ret_f->code[i]->code[ret_f->code[i]->n++] = (struct sock_filter){ .code = BPF_RET | BPF_K, .k = 0 };
+		*ret_why = (Str){ 0 };
 	}
 	return true;
 }
