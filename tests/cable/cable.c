@@ -86,7 +86,7 @@ static const Opt opts[] = {
 	{ "drop", OPT_LIST, F(drop), "numbers of the frames that are lost: 5,17,18" },
 	{ "delay", OPT_TIME, F(delay_ns), "each frame is late by so much: 5ms" },
 	{ "jitter", OPT_TIME, F(jitter_ns), "and by up to so much more, evenly spread, in order" },
-	{ "alternate", OPT_TIME, F(alternate_ns), "every second frame is late by so much more" },
+	{ "alternate", OPT_TIME, F(alternate_ns), "every second frame is late by so much more, and overtaken" },
 	{ "perbyte", OPT_TIME, F(size_ns), "and by so much for each byte of IP" },
 	{ "dup", OPT_PROB, F(dup), "probability of a second copy" },
 	{ "twice", OPT_LIST, F(dupl), "numbers of the frames that come twice" },
@@ -388,11 +388,11 @@ static int64_t due_time(unsigned dir, uint64_t n, uint32_t ip_bytes, int64_t sen
 	const Faults *f = &d->f;
 	int64_t due = sent + f->delay_ns + (int64_t)(chance(dir, n, KIND_JITTER) * (double)f->jitter_ns) +
 		      f->size_ns * ip_bytes;
-	if (f->alternate_ns && n % 2 == 0)
-		due += f->alternate_ns;
 	if (due < d->last_due)
 		due = d->last_due; /* jitter alone never reorders */
 	d->last_due = due;
+	if (f->alternate_ns && n % 2 == 0)
+		due += f->alternate_ns;
 	if (chance(dir, n, KIND_REORDER) < f->reorder) {
 		d->c.reordered++;
 		fate_add(fate, "reordered");
