@@ -2,9 +2,9 @@
  *
  * Peer, source, protocol and port of a packet that is to leave.
  */
+#include "deal/ports.h"
 #include "gate/frame_inside.h"
 
-#include "gate/ports.h"
 
 #include <netinet/in.h>
 

@@ -3,9 +3,9 @@
  * Packets in packets (word `tunnel`): the inner packet is checked as if it left
  * here.  A tunnel whose inside this can't read does not pass at all.
  */
+#include "deal/ports.h"
 #include "gate/frame_inside.h"
 
-#include "gate/ports.h"
 
 #include <netinet/in.h>
 

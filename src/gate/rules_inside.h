@@ -10,8 +10,8 @@
 #ifndef SONDE_GATE_RULES_INSIDE_H
 #define SONDE_GATE_RULES_INSIDE_H
 
+#include "deal/ports.h"
 #include "gate/portbits.h"
-#include "gate/ports.h"
 #include "gate/rules.h"
 
 typedef unsigned __int128 Key;

@@ -3,9 +3,9 @@
  * Policies, manifests and their intersection: guardrails.md 2 and 3, clause by
  * clause, and what a person reads of it.
  */
+#include "deal/ports.h"
 #include "base/rng.h"
 #include "base/units.h"
-#include "gate/ports.h"
 #include "gate/test_lab.h"
 
 #include <setjmp.h>

@@ -5,37 +5,13 @@
  */
 #include "lang/facts_inside.h"
 
+#include "deal/ports.h"
 #include "probe/filter.h"
 
 #define NETWORKS   (WIRE_BIT(WIRE_ARP) | WIRE_BIT(WIRE_IP) | WIRE_BIT(WIRE_IPV6))
 #define TRANSPORTS (WIRE_BIT(WIRE_ICMP) | WIRE_BIT(WIRE_ICMPV6) | WIRE_BIT(WIRE_UDP) | WIRE_BIT(WIRE_TCP))
 
 enum { PROTO_ICMP = 1, PROTO_TCP = 6, PROTO_UDP = 17, PROTO_ICMPV6 = 58 };
-
-/* Ports that a range never names (guardrails.md 3). */
-typedef struct PortRule {
-	uint8_t proto; /* 0: both */
-	uint16_t port;
-	uint8_t word; /* WORD_N: the single port is enough */
-} PortRule;
-
-static const PortRule port_rules[] = {
-	{ 0, 137, WORD_LOCAL_NAMING },	{ 0, 1900, WORD_LOCAL_NAMING }, { 0, 5350, WORD_LOCAL_NAMING },
-	{ 0, 5351, WORD_LOCAL_NAMING }, { 0, 5353, WORD_LOCAL_NAMING }, { 0, 5355, WORD_LOCAL_NAMING },
-	{ 0, 179, WORD_ROUTING },	{ 0, 520, WORD_ROUTING },	{ 0, 521, WORD_ROUTING },
-	{ 0, 646, WORD_ROUTING },	{ 0, 1985, WORD_ROUTING },	{ 0, 2029, WORD_ROUTING },
-	{ 0, 3222, WORD_ROUTING },	{ 0, 3784, WORD_ROUTING },	{ PROTO_UDP, 19, WORD_N },
-	{ PROTO_UDP, 111, WORD_N },	{ PROTO_UDP, 123, WORD_N },	{ PROTO_UDP, 161, WORD_N },
-	{ PROTO_UDP, 389, WORD_N },	{ PROTO_UDP, 11211, WORD_N },	{ PROTO_TCP, 25, WORD_N },
-};
-
-static const PortRule *port_rule(uint8_t proto, int64_t port)
-{
-	for (size_t i = 0; i < sizeof port_rules / sizeof *port_rules; i++)
-		if (port_rules[i].port == port && (!port_rules[i].proto || port_rules[i].proto == proto))
-			return &port_rules[i];
-	return NULL;
-}
 
 /* ---- what declarations say ---- */
 
@@ -145,23 +121,19 @@ static void row_add(Facts *f, const Emission *e, const Node *n)
 
 /* ---- ports ---- */
 
+/* The range stays whole: the gate leaves these ports out, and a probe to one is
+ * `denied port` because the program asked for it. */
 static void range_ports(Facts *f, Emission *e, Range r, Sb *cut)
 {
-	int64_t from = r.lo;
-
 	for (int64_t p = r.lo; p <= r.hi; p++) {
-		const PortRule *rule = port_rule(e->proto, p);
+		const PortRow *row = port_row(e->proto, (uint16_t)p);
 
-		if (!rule || (rule->word < WORD_N ? word_declared(f, &e->peer, rule->word)
-						  : port_declared(f, &e->peer, e->proto, (uint16_t)p)))
+		if (!row || (row->need != NEED_NAME ? word_declared(f, &e->peer, row->need)
+						    : port_declared(f, &e->peer, e->proto, (uint16_t)p)))
 			continue;
-		if (p > from)
-			ports_add(f->a, &e->dports, (uint16_t)from, (uint16_t)(p - 1));
 		sb_printf(cut, "%s%d", cut->n ? ", " : "", (int)p);
-		from = p + 1;
 	}
-	if (from <= r.hi)
-		ports_add(f->a, &e->dports, (uint16_t)from, (uint16_t)r.hi);
+	ports_add(f->a, &e->dports, (uint16_t)r.lo, (uint16_t)r.hi);
 }
 
 static void dest_ports(Facts *f, Emission *e, const Fact *x, const Node *n)
@@ -182,11 +154,11 @@ static void dest_ports(Facts *f, Emission *e, const Fact *x, const Node *n)
 			range_ports(f, e, r, &cut);
 			continue;
 		}
-		const PortRule *rule = port_rule(e->proto, r.lo);
+		const PortRow *row = port_row(e->proto, (uint16_t)r.lo);
 
-		if (rule && rule->word < WORD_N) {
-			e->words |= UINT32_C(1) << rule->word;
-			need_word(f, e, (ReachWord)rule->word, n);
+		if (row && row->need != NEED_NAME) {
+			e->words |= UINT32_C(1) << row->need;
+			need_word(f, e, row->need, n);
 		}
 		ports_add(f->a, &e->dports, (uint16_t)r.lo, (uint16_t)r.lo);
 	}
@@ -476,13 +448,12 @@ static void other_proto(Facts *f, Emission *e, const Stack *s, WireId net, const
 	}
 	for (uint32_t i = 0; i < ff->value->vals->n; i++)
 		for (int64_t p = ff->value->vals->r[i].lo; p <= ff->value->vals->r[i].hi && p < 256; p++) {
-			static const uint8_t routing[] = { 2, 88, 89, 103, 112 };
+			ReachWord word = proto_word((uint8_t)p);
 
 			e->proto = (uint8_t)p;
-			e->words &= ~(UINT32_C(1) << WORD_ROUTING);
-			for (size_t k = 0; k < sizeof routing; k++)
-				if (routing[k] == p)
-					e->words |= UINT32_C(1) << WORD_ROUTING;
+			e->words &= ~(UINT32_C(1) << WORD_ROUTING | UINT32_C(1) << WORD_TUNNEL);
+			if (word != WORD_N)
+				e->words |= UINT32_C(1) << word;
 			emit_peers(f, e, s, dst, NULL, n);
 		}
 }

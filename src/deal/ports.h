@@ -5,11 +5,12 @@
  * carries tunnels, which multiplies what it is sent, which addresses are never
  * in reach.
  *
- * A port has at most one row per protocol: what else a datagram to it must be (a
- * DNS query, no SNMP set) is frame_payload's business.
+ * The checker tells by them what a program needs, the gate what may leave.  A port
+ * has at most one row per protocol: what else a datagram to it must be (a DNS
+ * query, no SNMP set, no NTP control) is the gate's frame_payload's business.
  */
-#ifndef SONDE_GATE_PORTS_H
-#define SONDE_GATE_PORTS_H
+#ifndef SONDE_DEAL_PORTS_H
+#define SONDE_DEAL_PORTS_H
 
 #include "deal/manifest.h"
 
