@@ -41,7 +41,9 @@ memcpy memmove memset memcmp memchr memrchr strlen strcmp strncmp strchr strrchr
 vsnprintf snprintf __snprintf_chk __vsnprintf_chk __memcpy_chk __memmove_chk __memset_chk __strcpy_chk
 longjmp _setjmp __longjmp_chk __sigsetjmp abort __stack_chk_fail qsort bsearch
 fabs floor ceil fmod pow sqrt llrint llround lrint lround trunc rint round nearbyint modf log2 log log10 exp ldexp frexp isnan isinf
-_GLOBAL_OFFSET_TABLE_ __tls_get_addr floorf ceill __isoc99_sscanf strtol strtoull qsort_r hypot fmin fmax
+_GLOBAL_OFFSET_TABLE_ __tls_get_addr floorf ceill __isoc99_sscanf strtol strtoull qsort_r hypot fmin fmax sqrtl
+__divti3 __divmodti4 __udivti3 __umodti3 __modti3 __multi3 memmem strpbrk strcspn strspn strtoll
+__strcat_chk __strncat_chk strcat strncat strncpy __strncpy_chk __ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc
 """.split())
 
 MAX_FILE = 800

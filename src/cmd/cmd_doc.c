@@ -49,27 +49,23 @@ static void row_text(const BuiltinRow *r, Sb *out)
 }
 
 /* "ping", "Packet.rtt", "str" (all of a type) */
-static bool doc_rows(Str topic, Sb *out)
+static void doc_rows(Str topic, Sb *out)
 {
 	const char *dot = memchr(topic.p, '.', topic.n);
 	Str owner = { topic.p, dot ? (size_t)(dot - topic.p) : 0 };
 	Str name = dot ? (Str){ dot + 1, topic.n - owner.n - 1 } : topic;
-	bool found = false;
 
 	for (unsigned i = 0; i < ROWS; i++) {
 		bool by_name = str_is(name, rows[i].name) && (!dot || str_is(owner, owners[rows[i].owner]));
 		bool by_owner = !dot && rows[i].owner != OWNER_NONE && str_is(topic, owners[rows[i].owner]);
 
-		if (by_name || by_owner) {
+		if (by_name || by_owner)
 			row_text(&rows[i], out);
-			found = true;
-		}
 	}
-	return found;
 }
 
 /* A verb: the lines of its def in lib, with the docstring. */
-static bool doc_verb(Str topic, Sb *out)
+static void doc_verb(Str topic, Sb *out)
 {
 	for (unsigned i = 0; i < lib_count; i++) {
 		Str text = lib_files[i].text;
@@ -87,19 +83,15 @@ static bool doc_verb(Str topic, Sb *out)
 
 		sb_str(out, (Str){ at + 1, (size_t)((last ? last : end) - at - 1) });
 		sb_char(out, '\n');
-		return true;
 	}
-	return false;
 }
 
-static bool doc_layer(Str topic, Sb *out)
+static void doc_layer(Str topic, Sb *out)
 {
 	const WireProto *p = wire_proto_by_name(topic);
 
-	if (!p)
-		return false;
-	wire_doc(p->id, out);
-	return true;
+	if (p)
+		wire_doc(p->id, out);
 }
 
 static void doc_policy(Sb *out)
@@ -145,6 +137,17 @@ static void doc_topics(Sb *out)
 	sb_char(out, '\n');
 }
 
+/* All pages that the name has: DNSRR is a type and a layer. */
+static bool doc_things(Str topic, Sb *out)
+{
+	size_t before = out->n;
+
+	doc_verb(topic, out);
+	doc_rows(topic, out);
+	doc_layer(topic, out);
+	return out->n > before;
+}
+
 static int run_doc(const Command *c, const void *options)
 {
 	const DocOptions *o = options;
@@ -159,7 +162,7 @@ static int run_doc(const Command *c, const void *options)
 		doc_policy(&out);
 	else if (str_is(topic, "topics"))
 		doc_topics(&out);
-	else if (!doc_verb(topic, &out) & !doc_rows(topic, &out) & !doc_layer(topic, &out))
+	else if (!doc_things(topic, &out))
 		return cmd_fail(SONDE_EXIT_USAGE, "%s: no such topic; see: sonde doc topics", o->args.v[0]);
 	return cmd_write(1, sb_done(&out)) ? SONDE_EXIT_OK : SONDE_EXIT_ENVIRONMENT;
 }
