@@ -357,6 +357,36 @@ void lab_start(Lab *l)
 	frame_check_init(&l->fc, &l->a, l->r, &l->owned, &l->flows);
 }
 
+bool lab_with(Lab *l, void *mem, size_t size, const char *lift)
+{
+	char words[256] = "", more[1024] = "", text[4096], copy[512];
+
+	snprintf(copy, sizeof copy, "%s", lift ? lift : "");
+	for (char *at = copy, *t; (t = strtok_r(at, " ", &at));) {
+		size_t n = strlen(more);
+
+		if (t[0] == '+')
+			snprintf(words + strlen(words), sizeof words - strlen(words), " %s", t);
+		else if (strncmp(t, "spoof=", 6) == 0)
+			snprintf(more + n, sizeof more - n, ";spoof %s rate=100 max=20000", t + 6);
+		else if (strncmp(t, "allow_self=", 11) == 0)
+			snprintf(more + n, sizeof more - n, ";allow_self %s", t + 11);
+		else
+			snprintf(more + n, sizeof more - n, ";reach 0.0.0.0/0 %s;reach ::/0 %s", t, t);
+	}
+	snprintf(text, sizeof text,
+		 "reach 0.0.0.0/0%s;reach ::/0%s;deny 203.0.113.0/24;deny 2001:db8:bad::/48;zone acme.corp%s", words, words,
+		 more);
+	lab_init(l, mem, size);
+	lab_policy(l, "sys", text);
+	lab_program(l, text);
+	lab_program(l, "emit ? tcp 80;emit ? udp 9,53;emit ? icmp;emit ? udp ether;budget packets=1000 ");
+	if (!lab_make(l))
+		return false;
+	lab_start(l);
+	return true;
+}
+
 const char *lab_text(Lab *l)
 {
 	Sb b = sb(&l->a);

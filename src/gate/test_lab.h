@@ -44,6 +44,10 @@ void lab_pin(Lab *l, const char *name, const char *ip);
 bool lab_make(Lab *l);
 /* Owned, flows and check on the rules made. */
 void lab_start(Lab *l);
+/* A started lab in which anything may be reached but 203.0.113.0/24 and
+ * 2001:db8:bad::/48: TCP 80, UDP 9 and 53 (zone acme.corp), ICMP; and, in program
+ * and policy, what `lift` says in the words of hostile_frames.h (or NULL). */
+bool lab_with(Lab *l, void *mem, size_t size, const char *lift);
 /* All findings, as a person reads them. */
 const char *lab_text(Lab *l);
 
