@@ -15,7 +15,7 @@
 
 enum {
 	STACK_SLOTS = 64 * 1024,         /* registers of all frames */
-	SCRATCH_BYTES = 8 * 1024 * 1024, /* for built-ins: a packet's encodings, tables, sort buffers */
+	SCRATCH_SHARE = 32,              /* of the arena, for built-ins: 8 MB for packets' encodings, tables */
 	POLL_UNITS = 65536,              /* fuel between two calls of the host's hook */
 	TEXT_DEPTH = 16,                 /* containers in one another that are printed */
 	DATA_DEPTH = 64,                 /* ... that are compared or hashed */

@@ -274,17 +274,18 @@ bool text_result(Sbuf *b, ObjResult *r)
 	for (uint32_t i = 0; i < r->h.n; i++) {
 		if (is_listed(r->p[i]))
 			continue;
-		size_t at = b->n;
+		Sbuf cell = sbuf(b->vm);
 
-		sbuf_cstr(b, "  ");
-		sbuf_add(b, r->type->field[i].name);
-		sbuf_char(b, ' ');
-		cell_text(b, r->p[i]);
-		col += b->n - at;
-		if (col > LINE_WIDTH && b->p[at] == ' ') {
-			b->p[at] = '\n';
-			col = b->n - at;
-		}
+		cell.show = b->show;
+		sbuf_add(&cell, r->type->field[i].name);
+		sbuf_char(&cell, ' ');
+		cell_text(&cell, r->p[i]);
+		ObjStr *s = val_str(sbuf_done(&cell, VAL_STR));
+		bool wrap = col + 2 + s->n_cp > LINE_WIDTH;
+
+		sbuf_cstr(b, wrap ? "\n  " : "  ");
+		sbuf_obj(b, s);
+		col = (wrap ? 0 : col) + 2 + s->n_cp;
 	}
 	for (uint32_t i = 0; i < r->h.n; i++) {
 		if (!is_listed(r->p[i]) || !val_truth(r->p[i]))

@@ -3,8 +3,9 @@
  * Building packets: constructors, expansion of several values into lists, `/`,
  * changed copies.
  *
- * Order of expansion is Scapy's: of several expanded fields of one layer the
- * first written varies fastest; of two layers the inner one does.
+ * Order of expansion is Scapy's: of several expanded fields of one layer the one
+ * that comes first in the header varies fastest, however the call was written; of
+ * two layers the inner one does.
  */
 #include "vm/packet_in.h"
 #include "vm/py.h"
@@ -173,14 +174,18 @@ static bool add_field(Maker *m, unsigned field, Value v)
 		return packet_set_field(m->vm, &m->w->layer[0], field, v);
 	if (m->n_x == EXPANDED_MAX)
 		return vm_fail(m->vm, "E-LIMIT", "more than %d fields with several values", EXPANDED_MAX);
-	m->x[m->n_x++] = (Expansion){ field, values };
+	unsigned at = m->n_x++;
+
+	for (; at && m->x[at - 1].field > field; at--)
+		m->x[at] = m->x[at - 1];
+	m->x[at] = (Expansion){ field, values };
 	m->total *= values->h.n;
 	if (m->total > LIMIT_PACKET_LIST)
 		return vm_fail(m->vm, "E-LIMIT", "more than %d packets", LIMIT_PACKET_LIST);
 	return true;
 }
 
-/* Number i of the product: the first expanded field is its lowest digit. */
+/* Number i of the product: the header's first expanded field is its lowest digit. */
 static bool make_one(Maker *m, uint64_t i, Value *ret)
 {
 	for (unsigned k = 0; k < m->n_x; k++) {

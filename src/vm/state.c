@@ -59,10 +59,12 @@ Vm *vm_new(Arena *a, const Program *p, const VmHost *host)
 	if (!vm->host.output_limit)
 		vm->host.output_limit = LIMIT_OUTPUT;
 	heap_init(&vm->heap, a);
-	arena_init(&vm->scratch, arena_alloc(a, SCRATCH_BYTES), SCRATCH_BYTES, a->full);
+	arena_init(&vm->scratch, arena_alloc(a, a->cap / SCRATCH_SHARE), a->cap / SCRATCH_SHARE, a->full);
 	vm->stack = arena_new_n(a, Value, STACK_SLOTS);
-	vm->fuel = (int64_t)LIMIT_FUEL;
-	vm->poll_at = vm->fuel - POLL_UNITS;
+	if (!vm->host.fuel)
+		vm->host.fuel = LIMIT_FUEL;
+	vm->fuel = (int64_t)vm->host.fuel;
+	vm->poll_at = vm->fuel > POLL_UNITS ? vm->fuel - POLL_UNITS : 0;
 	number_instructions(vm);
 	tables_init(vm);
 	vm->method_sig = sig_tables(a, vm);
@@ -195,7 +197,7 @@ void vm_charge(Vm *vm, uint64_t units)
 
 uint64_t vm_fuel_used(const Vm *vm)
 {
-	return LIMIT_FUEL - (uint64_t)vm->fuel + vm->charge;
+	return vm->host.fuel - (uint64_t)vm->fuel + vm->charge;
 }
 
 uint64_t vm_draw(Vm *vm)

@@ -9,6 +9,8 @@
 #include "vm/inside.h"
 #include "vm/py.h"
 
+#include "base/map.h"
+
 #define METHOD(owner, id, ...)
 #define ATTR(owner, id, ...)
 #define FUNC(id, name, sig, label, effect, doc) \
@@ -83,12 +85,14 @@ AttrFn *vm_row_attr(const Vm *vm, BuiltinAttr id)
 	return f ? f : own_attrs[id];
 }
 
-static void fill_names(const Program *p, const BuiltinRow *row, uint32_t n, uint16_t *ret)
+static void fill_names(const Program *p, const Map *names, const BuiltinRow *row, uint32_t n, uint16_t *ret)
 {
-	for (uint32_t r = 0; r < n; r++)
-		for (uint32_t i = 0; i < p->nname; i++)
-			if (str_is(p->name[i], row[r].name))
-				ret[(uint32_t)row[r].owner * p->nname + i] = (uint16_t)(r + 1);
+	for (uint32_t r = 0; r < n; r++) {
+		const uint64_t *i = map_get(names, str_bytes(str_c(row[r].name)));
+
+		if (i)
+			ret[(uint32_t)row[r].owner * p->nname + *i] = (uint16_t)(r + 1);
+	}
 }
 
 void tables_init(Vm *vm)
@@ -97,8 +101,12 @@ void tables_init(Vm *vm)
 
 	vm->attr_row = arena_new_n(vm->a, uint16_t, (size_t)OWNER_N * p->nname);
 	vm->method_row = arena_new_n(vm->a, uint16_t, (size_t)OWNER_N * p->nname);
-	fill_names(p, attr_rows, A_N, vm->attr_row);
-	fill_names(p, method_rows, M_N, vm->method_row);
+	Map names = { .a = vm->a };
+
+	for (uint32_t i = 0; i < p->nname; i++)
+		*map_put(&names, str_bytes(p->name[i])) = i;
+	fill_names(p, &names, attr_rows, A_N, vm->attr_row);
+	fill_names(p, &names, method_rows, M_N, vm->method_row);
 	vm->result_type = arena_new_n(vm->a, ResultType, OWNER_N);
 	for (unsigned o = OWNER_ANSWERS; o <= OWNER_NEIGHBOR; o++) {
 		ResultField *f = arena_new_n(vm->a, ResultField, A_N);

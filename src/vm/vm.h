@@ -31,6 +31,7 @@ typedef struct VmHost {
 	void *ctx;
 	uint64_t seed;
 	uint64_t output_limit; /* bytes of output kept; 0: LIMIT_OUTPUT */
+	uint64_t fuel;         /* units; 0: LIMIT_FUEL */
 
 	/* A piece of program output.  peer: text of a peer, already quoted and escaped. */
 	void (*out)(void *ctx, Str text, bool peer);
