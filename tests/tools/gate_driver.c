@@ -769,6 +769,7 @@ int main(int argc, char **argv)
 		}
 	}
 	rc = gate_run(&o, why);
+	free(o.engine_ctx);
 	printf("exit %d %s\n", rc, why);
 	return rc;
 }
