@@ -181,6 +181,12 @@ static void icmp_errors_come_up_by_their_quote(void **state)
 	q = p;
 	q.proto = 6;
 	kernels(error_for(q, 11, "10.1.1.1", store));
+	p = spec_udp(&s); /* a later fragment quotes no ports */
+	p.frag = 3;
+	p.raw = BYTES("12345678", 8);
+	kernels(error_for(p, 11, "10.1.1.1", store));
+	flows_sent(&lab.flows, &(FlowTuple){ p.src, p.dst, 17, 0, 0 }, false, false);
+	up(error_for(p, 11, "10.1.1.1", store));
 	p = spec_icmp(&s);
 	kernels(error_for(p, 11, "10.1.1.1", store));
 	sent(p, false);

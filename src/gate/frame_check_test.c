@@ -666,6 +666,20 @@ static void fragments_do_not_overlap(void **state)
 	is(fragment(5, 1, true, 16), NOTSENT_FRAME);
 }
 
+static void fragments_may_fill_the_largest_packet(void **state)
+{
+	(void)state;
+	Frags f;
+	FragPiece p = { .src = lab_ip("10.0.0.1"), .dst = lab_ip("10.0.0.2"), .proto = 17, .off = 65512, .len = 23 };
+
+	lab_init(&lab, memory, sizeof memory);
+	frags_init(&f, &lab.a);
+	assert_null(frags_add(&f, &p, 0));
+	p.id = 1;
+	p.len = 24; /* RFC 791: 65535 bytes in all */
+	assert_non_null(frags_add(&f, &p, 0));
+}
+
 static void fragment_trains_expire(void **state)
 {
 	(void)state;
@@ -701,6 +715,7 @@ int main(void)
 		cmocka_unit_test(icmp_errors_quote_what_came),
 		cmocka_unit_test(icmp6_errors_quote_what_came),
 		cmocka_unit_test(fragments_do_not_overlap),
+		cmocka_unit_test(fragments_may_fill_the_largest_packet),
 		cmocka_unit_test(fragment_trains_expire),
 	};
 

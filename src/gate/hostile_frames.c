@@ -258,6 +258,9 @@ static Bytes discover(uint8_t *store, Mac chaddr)
 	U6(dhcp6_solicit, "udp=547 +dhcp", p.dport = 547; p.data = B("\1abc"))                                       \
 	U6(dhcp6_foreign_id, "udp=547 +dhcp spoof=" STRANGER_MAC, p.dport = 547;                                     \
 	   p.data = B("\1abc\0\1\0\12\0\3\0\1\2\0\0\0\0\x99"))                                                       \
+	U6(dhcp6_foreign_id_and_time, "udp=547 +dhcp spoof=" STRANGER_MAC, p.dport = 547;                            \
+	   p.data = B("\1abc\0\1\0\16\0\1\0\1\0\0\0\0\2\0\0\0\0\x99"))                                           \
+	U6(dhcp6_id_cut, NULL, p.dport = 547; p.data = B("\1abc\0\1\0\6\0\3\0\1\2\0"))                              \
 	U6(dhcp6_reply, NULL, p.dport = 546; p.data = B("\7abc"))                                                    \
 	U6(dhcp6_relay, NULL, p.dport = 547; p.data = B("\14abc"))                                                   \
 	/* DNS */                                                                                                    \
@@ -278,6 +281,9 @@ static Bytes discover(uint8_t *store, Mac chaddr)
 	U(dns_pointer_name, NULL, DNS(DNS_HEAD "\xc0\x0c" DNS_TAIL))                                                 \
 	U(dns_record_missing, NULL, DNS("\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x01\4acme\4corp\0" DNS_TAIL))  \
 	U(dns_record_pointer_loop, NULL, DNS("\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x01\4acme\4corp\0" DNS_TAIL "\xc0\x1b\0\51\0\0\0\0\0\0\0\0")) \
+	U(dns_record_points_into_header, NULL, DNS("\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x01\4acme\4corp\0" DNS_TAIL "\xc0\x02\0\51\0\0\0\0\0\0\0\0")) \
+	U(dns_record_points_forward, NULL, DNS("\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x01\4acme\4corp\0" DNS_TAIL "\xc0\x20\0\51\0\0\0\0\0\0\0\0")) \
+	U(dns_record_name_reserved_bits, NULL, DNS("\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x01\4acme\4corp\0" DNS_TAIL "\x40\0\51\0\0\0\0\0\0\0\0")) \
 	U(dns_empty, NULL, p.dport = 53; p.data = B(""))                                                             \
 	/* TCP, UDP */                                                                                               \
 	T(tcp_offset_4, NULL, p.doff_add = -1)                                                                       \
@@ -356,6 +362,7 @@ static Bytes discover(uint8_t *store, Mac chaddr)
 	U(proto_ah_cut, NULL, p.proto = 51; p.raw = B("\x11\11\0\0\0\0\0\1\0\0\0\1"))                                \
 	U(proto_hopopt_in_ip4, NULL, p.proto = 0)                                                                    \
 	U(proto_fragment_in_ip4, NULL, p.proto = 44)                                                                 \
+	U(proto_253_empty, "other=253", p.proto = 253; p.data = B(""))                                               \
 	U(proto_253, "other=253", p.proto = 253)                                                                     \
 	/* IPv6 */                                                                                                   \
 	U6(ip6_version_4, NULL, p.version = 4)                                                                       \
@@ -423,6 +430,12 @@ static Bytes discover(uint8_t *store, Mac chaddr)
 	  q.esrc = lab_mac(STRANGER_MAC); p.dport = 4789; p.data = join(store, 512, B("\10\0\0\0\0\0\1\0"), inner(more, 512, &q))) \
 	U(tunnel_vxlan_arp, NULL, Spec q = spec_arp(s, store + 600); p.dport = 4789;                                 \
 	  p.data = join(store, 512, B("\10\0\0\0\0\0\1\0"), inner(more, 512, &q)))                                   \
+	U(tunnel_vxlan_flags, NULL, Spec q = spec_ether(spec_udp(s), s); p.dport = 4789;                             \
+	  p.data = join(store, 512, B("\14\0\0\0\0\0\1\0"), inner(more, 512, &q)))                                   \
+	U(tunnel_vxlan_to_all, NULL, Spec q = spec_ether(spec_udp(s), s); q.edst = lab_mac("ff:ff:ff:ff:ff:ff");     \
+	  p.dport = 4789; p.data = join(store, 512, B("\10\0\0\0\0\0\1\0"), inner(more, 512, &q)))                   \
+	U(tunnel_two_deep, "+tunnel", Spec q = spec_udp(s); Spec q1 = q; q1.proto = 4; q1.raw = inner(store, 256, &q); \
+	  p.proto = 4; p.raw = inner(more, 512, &q1))                                                                \
 	U(tunnel_geneve, "udp=6081 +tunnel", Spec q = spec_udp(s); p.dport = 6081;                                   \
 	  p.data = join(store, 512, B("\0\0\10\0\0\0\1\0"), inner(more, 512, &q)))                                   \
 	U(tunnel_geneve_critical, NULL, Spec q = spec_udp(s); p.dport = 6081;                                        \
