@@ -11,6 +11,8 @@ enum {
 	ETHER_HEAD = 14,
 	NETS4_MOST = 40, /* 8 instructions each */
 	NETS6_MOST = 12, /* up to 26 each */
+	PORTS_MOST = 64, /* 2 each */
+	FREE_FROM = 61000, /* where the ports lie that nobody named, loader_plan.c */
 	ALL = 0xffffffff,
 };
 
@@ -232,6 +234,57 @@ static void pass_peers(Asm *s, const Rules *r, uint8_t v, uint32_t l3)
 	}
 }
 
+static bool has_ports(uint8_t proto)
+{
+	return proto == IPPROTO_TCP || proto == IPPROTO_UDP;
+}
+
+/* A holds the destination port. */
+static void pass_ports(Asm *s, const Plan *plan)
+{
+	unsigned n = 0;
+
+	put(s, BPF_JMP | BPF_JGE | BPF_K, 0, 1, FREE_FROM);
+	pass(s);
+	for (uint32_t i = 0; i < plan->nholds; i++) {
+		const Held *h = &plan->hold[i].held;
+
+		if (!has_ports(h->proto) || h->port >= FREE_FROM)
+			continue;
+		if (n++ == PORTS_MOST) {
+			pass(s);
+			return;
+		}
+		pass_if(s, h->port);
+	}
+}
+
+/* TCP and UDP, first fragments, to a port that can be ours. */
+static void pass_own(Asm *s, const Plan *plan, uint8_t v, uint32_t l3)
+{
+	static const uint8_t protos[] = { IPPROTO_TCP, IPPROTO_UDP };
+
+	for (size_t i = 0; i < sizeof protos; i++) {
+		uint32_t skip, fragment = 0;
+
+		load(s, BPF_B, l3 + (v == 4 ? 9 : 6));
+		skip = skip_unless(s, protos[i]);
+		if (v == 4) {
+			load(s, BPF_H, l3 + 6);
+			put(s, BPF_ALU | BPF_AND | BPF_K, 0, 0, 0x1fff);
+			fragment = skip_unless(s, 0);
+			put(s, BPF_LDX | BPF_B | BPF_MSH, 0, 0, l3); /* X: the header's length */
+			put(s, BPF_LD | BPF_IND | BPF_H, 0, 0, l3 + 2);
+		} else {
+			load(s, BPF_H, l3 + 40 + 2);
+		}
+		pass_ports(s, plan);
+		if (fragment)
+			skip_end(s, fragment);
+		skip_end(s, skip);
+	}
+}
+
 /* The kernel took the outer tag off before it filters: a filter that asks for it
  * can only be run later, on the frame as it was. */
 static bool asks_vlan(Str filter)
@@ -252,7 +305,7 @@ static void put_capture(Asm *s, const Rules *r, const FrameFilter *capture, int 
 		put(s, BPF_RET | BPF_K, 0, 0, 0);
 }
 
-static void assemble(Asm *s, const Rules *r, const FrameFilter *capture, int link)
+static void assemble(Asm *s, const Rules *r, const FrameFilter *capture, const Plan *plan, int link)
 {
 	bool ether = link == PLAN_ETHER;
 	uint32_t l3 = ether ? ETHER_HEAD : 0, skip;
@@ -265,21 +318,21 @@ static void assemble(Asm *s, const Rules *r, const FrameFilter *capture, int lin
 			put(s, BPF_ALU | BPF_AND | BPF_K, 0, 0, 0xf0);
 		skip = skip_unless(s, ether ? (v == 4 ? 0x0800 : 0x86dd) : (v == 4 ? 0x40 : 0x60));
 		pass_peers(s, r, (uint8_t)v, l3);
+		pass_own(s, plan, (uint8_t)v, l3);
 		skip_end(s, skip);
 	}
 	put_capture(s, r, capture, link);
 }
 
-void filters_receive(const Rules *r, const FrameFilter *capture, PlanFilter ret[PLAN_LINKS])
+void filters_receive(const Rules *r, const FrameFilter *capture, Plan *plan)
 {
 	for (int link = 0; link < PLAN_LINKS; link++) {
-		Asm s = { .f = &ret[link] };
+		Asm s = { .f = &plan->filter[link] };
 
-		ret[link].n = 0;
-		assemble(&s, r, capture, link);
+		s.f->n = 0;
+		assemble(&s, r, capture, plan, link);
 		if (s.full) { /* the most that the lists above can need is less */
-			ret[link].n = 0;
-			s.full = false;
+			s.f->n = 0;
 			pass(&s);
 		}
 	}

@@ -4,7 +4,8 @@
  * others' traffic a capture admits.
  *
  * The kernel's filter is coarse and cheap: ARP, ICMP, what has a peer of the
- * manifest for source or destination, and what a capture may admit.  It is written
+ * manifest for source or destination, what goes to a port that can be ours (an
+ * answer may come from another address than was asked), what a capture may admit.  It is written
  * here, instruction by instruction.  A capture's filter, which probe/filter wrote in
  * canonical form, is compiled by libpcap and stands behind it.  What comes up is
  * decided by gate/flows and by the exact capture filter, on the frame with its VLAN
@@ -27,8 +28,8 @@ typedef struct FrameFilter {
  * its text. */
 bool filters_capture(const Rules *r, Arena *a, FrameFilter *ret_f, Str *ret_why);
 
-/* The kernel's filters. */
-void filters_receive(const Rules *r, const FrameFilter *capture, PlanFilter ret[PLAN_LINKS]);
+/* The kernel's filters, into plan->filter; `plan` tells the ports. */
+void filters_receive(const Rules *r, const FrameFilter *capture, Plan *plan);
 
 bool filter_admits(const FrameFilter *f, Bytes frame, uint32_t orig_len, bool ether);
 

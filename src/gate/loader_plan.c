@@ -293,7 +293,7 @@ bool loader_plan(Loader *l)
 		return false;
 	if (!filters_capture(l->rules, l->a, &l->g->capture, &why))
 		return loader_fail(l, SONDE_EXIT_POLICY, "%.*s", STR_ARG(why));
-	filters_receive(l->rules, &l->g->capture, l->plan->filter);
 	plan_ports(l);
+	filters_receive(l->rules, &l->g->capture, l->plan);
 	return true;
 }
