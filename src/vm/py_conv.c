@@ -161,7 +161,7 @@ bool put_int_bytes(Vm *vm, int64_t v, int64_t n, bool little, bool is_signed, ui
 		return vm_fail(vm, "E-OVERFLOW", "%lld does not fit %lld %s bytes", (long long)v, (long long)n,
 			       is_signed ? "signed" : "unsigned");
 	for (int64_t i = 0; i < n; i++) {
-		uint8_t byte = i < 8 ? (uint8_t)((uint64_t)v >> (8 * i)) : v < 0 ? 0xff : 0;
+		uint8_t byte = (uint8_t)(i < 8 ? (uint64_t)v >> (8 * i) : v < 0 ? 0xff : 0);
 
 		out[little ? i : n - 1 - i] = byte;
 	}

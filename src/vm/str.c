@@ -47,7 +47,8 @@ void sbuf_char(Sbuf *b, char c)
 
 void sbuf_fill(Sbuf *b, char c, size_t n)
 {
-	memset(sbuf_room(b, n), c, n);
+	if (n)
+		memset(sbuf_room(b, n), c, n);
 	b->n += n;
 }
 

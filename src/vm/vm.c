@@ -67,8 +67,8 @@ static bool enter_value(Vm *vm, Value f, uint32_t base, uint32_t n, uint16_t dst
 
 bool vm_call(Vm *vm, Value fn, const Value *args, uint32_t n, Value *ret)
 {
-	const Frame *top = &vm->frame[vm->n_frames - 1];
-	uint32_t base = vm->n_frames ? top->base + top->fn->nslots : 0;
+	const Frame *top = vm->n_frames ? &vm->frame[vm->n_frames - 1] : NULL;
+	uint32_t base = top ? top->base + top->fn->nslots : 0;
 	size_t mark = vm->scratch.used;
 	int64_t fuel = vm->fuel;
 
