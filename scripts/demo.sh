@@ -70,8 +70,9 @@ echo
 echo "\$ sonde run demo.sonde"
 ip netns exec $client "$sonde" run "$here/demo.sonde"
 echo
-echo "\$ sonde run -e 'print(ping(ip(\"10.9.3.2\") + randint(0, 9)))'      # a program that may not do what it wants"
-ip netns exec $client "$sonde" run -e 'send(IP(dst="10.9.3.2")/UDP(sport=9, dport=161))' || echo "(exit code $?)"
+forbidden='send(IP(dst="10.9.3.2")/UDP(sport=9, dport=161))'
+echo "\$ sonde run -e '$forbidden'      # what may not be: a port that is not ours, SNMP unasked"
+ip netns exec $client "$sonde" run -e "$forbidden" || echo "(exit code $?)"
 ip netns exec $client nft list tables | grep -q sonde && { echo "a table was left behind" >&2; exit 1; }
 echo
 echo "Nothing was left behind: no firewall table, no process. The namespaces go now."
