@@ -138,7 +138,7 @@ static void notsent(Fake *f, uint32_t tx_id, int64_t at, NotSent why, const char
 
 static void sent(Fake *f, uint32_t tx_id, int64_t at)
 {
-	Msg m = { .type = MSG_SENT, .sent = { tx_id, at, STAMP_VIRTUAL, 0, 0, IFACE_INDEX } };
+	Msg m = { .type = MSG_SENT, .sent = { tx_id, at, STAMP_VIRTUAL, f->local_queue, 0, IFACE_INDEX } };
 
 	fake_event(f, at, &m);
 	f->count.last_tx_ns = at;
@@ -161,9 +161,9 @@ static void emit_ip(Fake *f, uint32_t tx_id, Bytes data, int64_t at)
 		notsent(f, tx_id, at + NEIGHBOUR_TRIES_S * NS_PER_S, NOTSENT_NO_NEIGHBOUR, "nobody answers ARP");
 	} else if (!on_link(f, p.dst) && !f->gateway.v) {
 		notsent(f, tx_id, at, NOTSENT_NO_ROUTE, "network unreachable");
-	} else {
-		sent(f, tx_id, at);
-		fake_send(f, data, at);
+	} else { /* the stamp is taken behind our own queue */
+		sent(f, tx_id, at + f->local_queue);
+		fake_send(f, data, at + f->local_queue);
 	}
 }
 
@@ -265,6 +265,8 @@ static bool wait_event(Port *port, Msg *ret_m)
 	}
 	FakeEvent e = take_event(f);
 	f->now = e.at > f->now ? e.at : f->now;
+	if (e.m.type == MSG_FRAME && f->dropped < f->drops)
+		e.m = (Msg){ .type = MSG_DROPS, .drops = { ++f->dropped, 0 } };
 	f->in_flight -= e.m.type == MSG_SENT || e.m.type == MSG_NOTSENT;
 	f->count.frames += e.m.type == MSG_FRAME;
 	*ret_m = e.m;

@@ -333,6 +333,18 @@ static void line_limit(Words *w)
 	}
 }
 
+static void line_local(Words *w)
+{
+	for (Str s = word(w); s.n && !w->bad; s = word(w)) {
+		if (str_is(s, "queue"))
+			w->f->local_queue = read_duration(w);
+		else if (str_is(s, "drops"))
+			w->f->drops = read_uint(w);
+		else
+			w->bad = true;
+	}
+}
+
 static void line(Words *w)
 {
 	Str s = word(w);
@@ -351,6 +363,8 @@ static void line(Words *w)
 		w->f->ports = read_uint(w);
 	else if (str_is(s, "limit"))
 		line_limit(w);
+	else if (str_is(s, "local"))
+		line_local(w);
 	else if (str_is(s, "hop"))
 		line_hop(w);
 	else if (str_is(s, "host"))

@@ -90,7 +90,9 @@ struct Fake {
 	Mac mac;
 	uint32_t mtu, ports;
 	uint32_t limit_packets;
-	int64_t limit_time;
+	int64_t limit_time, local_queue;
+	uint32_t drops; /* of the capture: the first frames */
+	uint32_t dropped;
 	uint32_t in_flight;
 	FakeCount count;
 };

@@ -325,6 +325,13 @@ static bool host_pin(void *ctx, Str name, Ip *ret)
 	return ret->v != 0;
 }
 
+static Str host_iface_name(void *ctx, uint16_t index)
+{
+	const HostIface *i = engine_iface(ctx, index);
+
+	return i ? i->name : STR("?");
+}
+
 static BuiltinFn *const net_funcs[BI_N] = {
 	[BI_send] = bi_send,	     [BI_sr] = bi_sr,	      [BI_sr1] = bi_sr1,
 	[BI_sniff] = bi_sniff,	     [BI_sleep] = bi_sleep,   [BI_now] = bi_now,
@@ -342,6 +349,7 @@ void engine_host(Engine *e, VmHost *ret_host)
 	ret_host->result = host_result;
 	ret_host->safe_point = host_safe_point;
 	ret_host->pin = host_pin;
+	ret_host->iface_name = host_iface_name;
 	ret_host->func = net_funcs;
 }
 

@@ -21,6 +21,7 @@ enum {
 	RST_AFTER_MS = 500,     /* language.md 6: how long a half-open flow waits for the program */
 	LOOK_AHEAD_MS = 4,      /* frames go to the gate that much before they are due: its timer is the finer one */
 	QUEUED_MS = 1,          /* local queueing above this is worth a warning */
+	HELD_MS = 1,            /* so is a wait for the gate's own tokens; ours are counted before */
 	FINISH_WAIT_MS = 1000,  /* for the last resets to leave */
 	SPARE_BYTES = 128 * 1024,
 };

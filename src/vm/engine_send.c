@@ -394,7 +394,7 @@ void engine_sent(Engine *e, const Msg *m)
 	e->tx_source[m->sent.source < STAMP_N ? m->sent.source : STAMP_NONE]++;
 	if (m->sent.queue_ns > QUEUED_MS * NS_PER_MS)
 		warn_add(&e->warnings, WARN_QUEUED, 1, "%.3f ms", (double)m->sent.queue_ns / 1e6);
-	if (m->sent.paced_ns > 0)
+	if (m->sent.paced_ns > HELD_MS * NS_PER_MS)
 		warn_add(&e->warnings, WARN_PACED, 1, "the gate held a packet for %.3f ms", (double)m->sent.paced_ns / 1e6);
 	if (e->call && was.told && e->call->sent)
 		e->call->sent(e->call->ctx, was.item, m->sent.tx_ns, m->sent.iface);

@@ -103,9 +103,18 @@ static bool compile_it(Run *r, const char *path, Str text, Compiled *c)
 	return false;
 }
 
-static void execute(Run *r, const Program *p, Fake *f)
+static int64_t bound(const Budget *b, Bound which)
 {
-	EngineConfig config = { .sink = sink, .sink_ctx = r, .rate = 500, .byte_rate = 2000000, .syn_rate = 50 };
+	return b->declared >> which & 1 ? b->v[which] : bound_default(which);
+}
+
+static void execute(Run *r, const Program *p, const Budget *b, Fake *f)
+{
+	EngineConfig config = { .sink = sink, .sink_ctx = r };
+
+	config.rate = bound(b, BOUND_RATE);
+	config.byte_rate = bound(b, BOUND_BYTE_RATE);
+	config.syn_rate = bound(b, BOUND_SYN_RATE);
 	Engine *e = engine_new(&r->a, fake_port(f), &config);
 	VmHost host;
 
@@ -143,7 +152,7 @@ static bool run_once(Run *r, void *memory, const char *path, Str text)
 		r->error = str_printf(&r->a, "the verifier refuses the bytecode: %s\n", why);
 		return false;
 	}
-	execute(r, c->program, f);
+	execute(r, c->program, &c->manifest.decls.budget, f);
 	r->hash = fake_hash(f);
 	r->count = fake_count(f);
 	return true;
