@@ -61,6 +61,8 @@ struct Vm {
 	uint64_t charge; /* by built-ins, since the last safe point */
 	int64_t poll_at; /* fuel at which the host's hook is due */
 
+	WirePacket *build;    /* where constructors and `/` put layers together */
+
 	Value *konst;         /* Program.konst as values */
 	uint32_t *draws;      /* per instruction of the whole program: draws so far */
 	uint32_t *fn_first;   /* per function: its first instruction in that numbering */

@@ -213,9 +213,21 @@ static bool make_all(Maker *m, Value *ret)
 	return true;
 }
 
+/* An empty packet to put layers into: one for all, since building does not nest,
+ * and clearing 2 KB a packet was a third of the time. */
+static WirePacket *blank(Vm *vm)
+{
+	WirePacket *w = vm->build;
+
+	w->n = 0;
+	w->payload = w->padding = w->frame = (Bytes){ 0 };
+	w->reason = NULL;
+	return w;
+}
+
 static Maker maker(Vm *vm, const WireProto *proto)
 {
-	Maker m = { .vm = vm, .proto = proto, .w = arena_new(&vm->scratch, WirePacket), .total = 1 };
+	Maker m = { .vm = vm, .proto = proto, .w = blank(vm), .total = 1 };
 
 	m.w->n = 1;
 	wire_layer_init(&m.w->layer[0], proto, &vm->scratch);
@@ -413,7 +425,7 @@ static bool stack_on(Vm *vm, WirePacket *w, Value v)
 static bool stack_two(Vm *vm, Value a, Value b, Value *ret)
 {
 	size_t mark = arena_mark(&vm->scratch);
-	WirePacket *w = arena_new(&vm->scratch, WirePacket);
+	WirePacket *w = blank(vm);
 
 	if (a.tag != VAL_PACKET && a.tag != VAL_PROTO)
 		return vm_fail_type(vm, "a layer or a packet in front of `/`", a);

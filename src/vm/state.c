@@ -61,6 +61,7 @@ Vm *vm_new(Arena *a, const Program *p, const VmHost *host)
 	heap_init(&vm->heap, a);
 	arena_init(&vm->scratch, arena_alloc(a, a->cap / SCRATCH_SHARE), a->cap / SCRATCH_SHARE, a->full);
 	vm->stack = arena_new_n(a, Value, STACK_SLOTS);
+	vm->build = arena_new(a, WirePacket);
 	if (!vm->host.fuel)
 		vm->host.fuel = LIMIT_FUEL;
 	vm->fuel = (int64_t)vm->host.fuel;
