@@ -259,7 +259,7 @@ static int init(Arena *a, const PolicyOptions *o)
 	sb_cstr(&out, "# What programs may do on this host. `sonde doc policy` explains each word;\n"
 		      "# `sonde policy check` reads a file before you install it.\n"
 		      "budget(packets=20000, bytes=50MB, rate=20000, syn=1000, syn_rate=100, time=600, leak=1024,\n"
-		      "       peer_rate=100, peer_syn_rate=20, hour_packets=20000, hour_bytes=50MB, hour_syn=1000)\n");
+		      "       peer_rate=100, peer_syn_rate=20)\n");
 	for (unsigned i = 0; i < o->reach.n; i++)
 		each_word(str_c(o->reach.v[i]), "reach(\"", "\")\n", &out);
 	if (!o->reach.n && isatty(STDIN_FILENO))
