@@ -11,6 +11,13 @@ void arena_init(Arena *a, void *mem, size_t cap, jmp_buf *full)
 	size_t skew = (ARENA_ALIGN - (uintptr_t)mem % ARENA_ALIGN) % ARENA_ALIGN;
 
 	*a = (Arena){ .base = (uint8_t *)mem + skew, .cap = cap > skew ? cap - skew : 0, .full = full };
+	a->dirty = a->cap;
+}
+
+void arena_init_zeroed(Arena *a, void *mem, size_t cap, jmp_buf *full)
+{
+	arena_init(a, mem, cap, full);
+	a->dirty = 0;
 }
 
 static _Noreturn void arena_full(Arena *a)
@@ -27,8 +34,11 @@ void *arena_alloc(Arena *a, size_t n)
 	if (n > room || room - n < ARENA_ALIGN)
 		arena_full(a);
 	uint8_t *p = a->base + a->used;
+	if (a->used < a->dirty)
+		memset(p, 0, n < a->dirty - a->used ? n : a->dirty - a->used);
 	a->used += (n + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
-	memset(p, 0, n);
+	if (a->used > a->dirty)
+		a->dirty = a->used;
 	return p;
 }
 

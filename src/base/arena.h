@@ -22,10 +22,15 @@ typedef struct Arena {
 	uint8_t *base;
 	size_t cap;
 	size_t used;
+	size_t dirty; /* bytes from here on were never handed out and are known to be zero */
 	jmp_buf *full; /* where to go when the memory ends; NULL: abort() */
 } Arena;
 
 void arena_init(Arena *a, void *mem, size_t cap, jmp_buf *full);
+
+/* The same on memory that is zero (fresh from mmap or from an arena): what is taken
+ * for the first time is not written, so a page costs only when it is used. */
+void arena_init_zeroed(Arena *a, void *mem, size_t cap, jmp_buf *full);
 
 /* `n` zeroed bytes, aligned to 16.  Never NULL; n == 0 gives a valid pointer. */
 void *arena_alloc(Arena *a, size_t n);

@@ -32,6 +32,26 @@ static Arena fresh(jmp_buf *full)
 		assert_memory_equal(s_.p, z, s_.n);   \
 	} while (0)
 
+static void arena_gives_zeros_also_a_second_time(void **state)
+{
+	static uint8_t zero[4096];
+	Arena a;
+	(void)state;
+
+	arena_init_zeroed(&a, zero, sizeof zero, NULL);
+	memset(arena_alloc(&a, 100), 0xff, 100);
+	size_t mark = arena_mark(&a);
+	memset(arena_alloc(&a, 200), 0xff, 200);
+	arena_reset(&a, mark);
+	uint8_t *p = arena_alloc(&a, 1000); /* half used before, half fresh */
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(p[i], 0);
+	assert_int_equal(a.dirty, a.used);
+	arena_reset(&a, 0);
+	assert_int_equal(*(uint8_t *)arena_alloc(&a, 1), 0);
+	assert_true(a.dirty > a.used);
+}
+
 static void arena_ends_in_one_jump(void **state)
 {
 	(void)state;
@@ -365,7 +385,7 @@ static void sorting_in_place(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(arena_ends_in_one_jump),	  cmocka_unit_test(cursor_error_sticks),
+		cmocka_unit_test(arena_ends_in_one_jump), cmocka_unit_test(arena_gives_zeros_also_a_second_time),	  cmocka_unit_test(cursor_error_sticks),
 		cmocka_unit_test(writer_stops_at_its_end),	  cmocka_unit_test(bits_round_trip),
 		cmocka_unit_test(addresses_have_one_text),	  cmocka_unit_test(networks),
 		cmocka_unit_test(classes_of_addresses),		  cmocka_unit_test(macs),

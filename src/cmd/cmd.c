@@ -22,7 +22,7 @@ Arena cmd_arena(size_t size)
 		fprintf(stderr, "sonde: no memory for %zu bytes\n", size);
 		exit(SONDE_EXIT_ENVIRONMENT);
 	}
-	arena_init(&a, mem, size, NULL);
+	arena_init_zeroed(&a, mem, size, NULL);
 	return a;
 }
 

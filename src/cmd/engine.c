@@ -195,7 +195,7 @@ int engine_process(void *ctx, int gate_fd, int out_fd, void *mem, size_t size)
 	Process p = { .job = ctx, .out_fd = out_fd };
 	int exit;
 
-	arena_init(&p.arena, mem, size, NULL);
+	arena_init_zeroed(&p.arena, mem, size, NULL);
 	p.buf = arena_alloc(&p.arena, LIMIT_MSG + 8);
 	exit = within_memory(&p, gate_fd);
 	if (exit < 0)

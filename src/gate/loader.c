@@ -211,7 +211,7 @@ static bool init(Loader *l, const RunOptions *o, const LoaderFds *fds, jmp_buf *
 	l->o = o;
 	l->fds = *fds;
 	l->a = &l->arena;
-	arena_init(l->a, mem, LOADER_ARENA, full);
+	arena_init_zeroed(l->a, mem, LOADER_ARENA, full);
 	l->findings.a = l->a;
 	l->g = arena_new(l->a, Gate);
 	return true;

@@ -59,7 +59,7 @@ Vm *vm_new(Arena *a, const Program *p, const VmHost *host)
 	if (!vm->host.output_limit)
 		vm->host.output_limit = LIMIT_OUTPUT;
 	heap_init(&vm->heap, a);
-	arena_init(&vm->scratch, arena_alloc(a, a->cap / SCRATCH_SHARE), a->cap / SCRATCH_SHARE, a->full);
+	arena_init_zeroed(&vm->scratch, arena_alloc(a, a->cap / SCRATCH_SHARE), a->cap / SCRATCH_SHARE, a->full);
 	vm->stack = arena_new_n(a, Value, STACK_SLOTS);
 	vm->build = arena_new(a, WirePacket);
 	if (!vm->host.fuel)
