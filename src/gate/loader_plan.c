@@ -232,6 +232,8 @@ static void hold_for(Ports *p, const Emission *e, Ip peer)
 
 	if (!src.v || !rules_own(p->l->rules, src))
 		return; /* spoofed, or never sent */
+	if ((e->proto == IPPROTO_ICMP && src.v != 4) || (e->proto == IPPROTO_ICMPV6 && src.v != 6))
+		return; /* a name stands for either; this address is of the other kind */
 	if (e->sports.n)
 		hold_named(p, src, e);
 	else
