@@ -23,24 +23,51 @@ Identity identity_draw(uint64_t seed, Ip dst, uint64_t n)
 	return id;
 }
 
-static bool port_fits(const OwnPort *p, uint8_t proto, Ip src)
+static const OwnPorts *group_of(const IdentityPool *pool, uint8_t proto, Ip src)
 {
-	return p->proto == proto && (!p->src.v || ip_eq(p->src, src));
+	for (uint32_t i = 0; i < pool->n; i++) {
+		const OwnPorts *g = &pool->group[i];
+
+		if (g->proto == proto && (!g->src.v || ip_eq(g->src, src)))
+			return g;
+	}
+	return NULL;
+}
+
+bool identity_own(IdentityPool *pool, Arena *a, uint8_t proto, uint16_t port, Ip src)
+{
+	OwnPorts *g = NULL;
+
+	for (uint32_t i = 0; i < pool->n && !g; i++)
+		if (pool->group[i].proto == proto && ip_eq(pool->group[i].src, src))
+			g = &pool->group[i];
+	if (!g) {
+		if (pool->n == IDENTITY_GROUPS)
+			return false;
+		g = &pool->group[pool->n++];
+		*g = (OwnPorts){ .proto = proto, .src = src };
+	}
+	vec_push(a, &g->port, port);
+	return true;
+}
+
+bool identity_owns(const IdentityPool *pool, uint8_t proto, uint16_t port, Ip src)
+{
+	const OwnPorts *g = group_of(pool, proto, src);
+
+	for (uint32_t i = 0; g && i < g->port.n; i++)
+		if (g->port.p[i] == port)
+			return true;
+	return false;
 }
 
 uint16_t identity_port(const IdentityPool *pool, uint8_t proto, Ip src, Ip dst, uint64_t n)
 {
-	uint32_t fit = 0;
+	const OwnPorts *g = group_of(pool, proto, src);
 
-	for (uint32_t i = 0; i < pool->n_ports; i++)
-		fit += port_fits(&pool->port[i], proto, src);
-	if (!fit)
+	if (!g || !g->port.n)
 		return 0;
-	uint64_t want = (draw(pool->seed, dst, SITE_PORT, proto) % fit + n) % fit;
-	for (uint32_t i = 0; i < pool->n_ports; i++)
-		if (port_fits(&pool->port[i], proto, src) && want-- == 0)
-			return pool->port[i].port;
-	return 0;
+	return g->port.p[(draw(pool->seed, dst, SITE_PORT, proto) % g->port.n + n) % g->port.n];
 }
 
 Ip packet_destination(const WirePacket *p)

@@ -17,22 +17,28 @@
 #define SONDE_PROBE_IDENTITY_H
 
 #include "base/rng.h"
+#include "base/vec.h"
 #include "wire/wire.h"
 
-enum { IDENTITY_PORTS = 1024 };
+enum { IDENTITY_GROUPS = 64 };
 
-typedef struct OwnPort {
+/* Ports (ICMP: ids) that are ours at one source address. */
+typedef struct OwnPorts {
 	uint8_t proto; /* 6, 17; 1, 58: ICMP */
-	uint16_t port; /* ICMP: id */
 	Ip src;        /* v 0: any of ours */
-} OwnPort;
+	VEC(uint16_t) port;
+} OwnPorts;
 
 /* What the gate gave us for this run. */
 typedef struct IdentityPool {
 	uint64_t seed;
-	uint32_t n_ports;
-	OwnPort port[IDENTITY_PORTS];
+	uint32_t n;
+	OwnPorts group[IDENTITY_GROUPS];
 } IdentityPool;
+
+/* False: no more source addresses are kept. */
+bool identity_own(IdentityPool *pool, Arena *a, uint8_t proto, uint16_t port, Ip src);
+bool identity_owns(const IdentityPool *pool, uint8_t proto, uint16_t port, Ip src);
 
 typedef struct Identity {
 	uint16_t ip_id, icmp_seq, dns_id;

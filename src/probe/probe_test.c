@@ -54,11 +54,11 @@ static IdentityPool *pool(uint32_t ports)
 	IdentityPool *p = arena_new(&arena, IdentityPool);
 
 	p->seed = 99;
-	p->port[p->n_ports++] = (OwnPort){ 1, 4711, { 0 } };
-	p->port[p->n_ports++] = (OwnPort){ 1, 4712, ip4(ME) };
+	assert_true(identity_own(p, &arena, 1, 4711, ip4(ME)));
+	assert_true(identity_own(p, &arena, 1, 4712, ip4(ME)));
 	for (uint32_t i = 0; i < ports; i++) {
-		p->port[p->n_ports++] = (OwnPort){ 17, (uint16_t)(61000 + i), ip4(ME) };
-		p->port[p->n_ports++] = (OwnPort){ 6, (uint16_t)(62000 + i), { 0 } };
+		assert_true(identity_own(p, &arena, 17, (uint16_t)(61000 + i), ip4(ME)));
+		assert_true(identity_own(p, &arena, 6, (uint16_t)(62000 + i), (Ip){ 0 }));
 	}
 	return p;
 }

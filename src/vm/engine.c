@@ -71,9 +71,7 @@ static bool take_row(Engine *e, const Msg *m)
 			 (HostNeigh){ m->neigh.iface, m->neigh.ip, m->neigh.mac, keep(e, m->neigh.state) });
 		return true;
 	case MSG_OWN_PORT:
-		if (e->pool.n_ports < IDENTITY_PORTS)
-			e->pool.port[e->pool.n_ports++] =
-				(OwnPort){ m->own_port.proto, m->own_port.port, m->own_port.src };
+		identity_own(&e->pool, e->a, m->own_port.proto, m->own_port.port, m->own_port.src);
 		return true;
 	case MSG_RESOLVER:
 		vec_push(e->a, &e->resolver, m->resolver.addr);

@@ -63,24 +63,13 @@ const HostIface *engine_iface_named(const Engine *e, Str name)
 
 /* ---- own ports ---- */
 
-static bool in_pool(const Engine *e, uint8_t proto, Ip src, uint16_t port)
-{
-	for (uint32_t i = 0; i < e->pool.n_ports; i++) {
-		const OwnPort *p = &e->pool.port[i];
-
-		if (p->proto == proto && p->port == port && (!p->src.v || ip_eq(p->src, src)))
-			return true;
-	}
-	return false;
-}
-
 bool engine_claim(Engine *e, uint8_t proto, Ip src, uint16_t port, bool *ret_held)
 {
 	uint8_t key[24];
 	Writer w = writer(key, sizeof key);
 
 	*ret_held = true;
-	if (port && in_pool(e, proto, src, port))
+	if (port && identity_owns(&e->pool, proto, port, src))
 		return true;
 	wr_be32(&w, (uint32_t)proto << 16 | port);
 	wr_bytes(&w, BYTES(src.b, ip_len(src)));
@@ -91,8 +80,8 @@ bool engine_claim(Engine *e, uint8_t proto, Ip src, uint16_t port, bool *ret_hel
 		if (!engine_ask(e, &m))
 			return false;
 		bool ok = e->reply.claimed.ok;
-		if (!port && ok && e->pool.n_ports < IDENTITY_PORTS)
-			e->pool.port[e->pool.n_ports++] = (OwnPort){ proto, e->reply.claimed.port, src };
+		if (!port && ok)
+			ok = identity_own(&e->pool, e->a, proto, e->reply.claimed.port, src);
 		at = map_put(&e->claims, BYTES(arena_copy(e->a, key, w.n), w.n));
 		*at = ok ? 1 : 2;
 	}

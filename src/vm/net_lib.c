@@ -106,7 +106,7 @@ bool bi_loss(Vm *vm, const Value *args, uint32_t n, Value *ret)
 	(void)n;
 	if (!vm_to_int(vm, args[0], &sent) || !vm_to_int(vm, args[1], &received))
 		return false;
-	*ret = val_float(sent > 0 ? 1 - (double)received / (double)sent : (double)NAN);
+	*ret = val_float(sent > 0 ? (double)(sent - received) / (double)sent : (double)NAN);
 	return true;
 }
 

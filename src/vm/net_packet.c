@@ -141,9 +141,10 @@ static bool ready_port(Engine *e, WirePacket *w, Ip src, Ip dst, uint64_t n, Are
 
 	if (!l)
 		return true;
-	uint16_t port = wire_is_set(l, row->field) ? (uint16_t)wire_num(l, row->field) : 0;
+	bool set = wire_is_set(l, row->field);
+	uint16_t port = set ? (uint16_t)wire_num(l, row->field) : 0;
 	if (!engine_is_ours(e, src)) {
-		if (!wire_is_set(l, row->field)) {
+		if (!set) {
 			uint64_t start = rng_draw(e->seed, bytes_hash(BYTES(dst.b, sizeof dst.b)), 0);
 
 			wire_layer_copy(&copy, l, a);
@@ -152,9 +153,10 @@ static bool ready_port(Engine *e, WirePacket *w, Ip src, Ip dst, uint64_t n, Are
 		}
 		return true;
 	}
-	if (!port && identity_port(&e->pool, row->proto, src, dst, n))
+	if (!set && identity_port(&e->pool, row->proto, src, dst, n))
 		return true;
-	if (!engine_claim(e, row->proto, src, port, &held))
+	held = !set || port;
+	if (held && !engine_claim(e, row->proto, src, port, &held))
 		return false;
 	if (!held)
 		refuse(r, NOTSENT_SOURCE, "the source port is not ours");
