@@ -157,10 +157,11 @@ def test_frames_stop_when_the_engine_is_killed(running):
             os.kill(p, signal.SIGKILL)
         except ProcessLookupError:
             pass
-    nothing_left(us, procs)
+    wait_for(lambda: not any(alive(p, s) for p, s in procs.items()), 5, why="all processes end")
     ended = time.time_ns()
     time.sleep(0.3)
     assert not [1 for ns, _ in cap.frames() if ns > ended]
+    nothing_left(us, procs)
 
 
 def test_interrupt_prints_what_is_known_and_cleans_up(running):
