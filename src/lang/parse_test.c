@@ -288,7 +288,7 @@ static void nesting_is_bounded(void **state)
 
 			if (n > 1000 && p->ok != rows[i].ok)
 				fail_msg("%s%s: ok is %d", rows[i].head, rows[i].piece, p->ok);
-			if (p->d.errors > 1)
+			if (p->d.errors > 1u + (strstr(rows[i].piece, "lambda") != NULL))
 				fail_msg("%s%s, %u times: %u errors, the second %.*s", rows[i].head,
 					 rows[i].piece, n, p->d.errors, STR_ARG(p->d.v.p[1].message));
 			free(text);
