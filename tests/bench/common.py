@@ -22,7 +22,7 @@ class Table:
     def row(self, name, value, bar="", good=None):
         verdict = "" if good is None else "ok" if good else "MISSED"
         self.missed += good is False
-        print(f"| {name:<58} | {value:>14} | {bar:<14} | {verdict:<6} |", flush=True)
+        print(f"| {name:<72} | {value:>14} | {bar:<14} | {verdict:<6} |", flush=True)
 
     def must(self, name, good, detail=""):
         """What must hold at any scale; no matter of speed."""
