@@ -43,6 +43,8 @@ Cell *cell_at(Facts *f, const Node *n, uint32_t sub, FactKind kind)
 
 void cell_elem(Facts *f, Cell *c, const Fact *x)
 {
+	if (x->kind == T_ERROR)
+		return; /* or it would hide its own cause in the next walk */
 	const Fact *now = facts_join(f, c->elem, x);
 
 	if (now == c->elem)
@@ -64,7 +66,7 @@ void cell_store(Facts *f, Cell *c, const Fact *x)
 
 void cell_key(Facts *f, Cell *c, const Fact *x)
 {
-	const Fact *now = facts_join(f, c->key, x);
+	const Fact *now = x->kind == T_ERROR ? c->key : facts_join(f, c->key, x);
 
 	if (now == c->key)
 		return;
@@ -143,14 +145,14 @@ void cell_shrinks(Facts *f, Cell *c)
 void cell_at_add(Facts *f, Cell *c, uint32_t i, const Fact *x)
 {
 	if (i < c->at.n) {
-		const Fact *now = facts_join(f, c->at.p[i], x);
+		const Fact *now = x->kind == T_ERROR ? c->at.p[i] : facts_join(f, c->at.p[i], x);
 
 		if (now != c->at.p[i]) {
 			c->at.p[i] = f->walk > WALKS_BEFORE_WIDENING ? facts_widen(f, c->at.p[i], now) : now;
 			f->grew = true;
 		}
 	} else {
-		vec_push(f->a, &c->at, x);
+		vec_push(f->a, &c->at, x->kind == T_ERROR ? mk(f, T_NEVER) : x);
 		f->grew = true;
 	}
 }
@@ -168,6 +170,8 @@ const Fact *cell_field(const Cell *c, Str name)
 void cell_field_set(Facts *f, Cell *c, Str name, const Fact *x)
 {
 	facts_step(f, c->field.n / 8);
+	if (x->kind == T_ERROR)
+		x = mk(f, T_NEVER);
 	for (uint32_t i = 0; i < c->field.n; i++) {
 		RecField *r = &c->field.p[i];
 

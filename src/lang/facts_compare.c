@@ -163,17 +163,56 @@ bool facts_comparable(Facts *f, const Fact *a, const Fact *b, Node *na, Node *nb
 
 /* ---- order ---- */
 
-static bool ordered_one(Facts *f, const Fact *a, const Fact *b, Node *na, Node *nb, CmpOp op)
+static bool is_seq(const Fact *x)
 {
-	static const uint8_t kinds[] = { T_STR, T_BYTES, T_DURATION, T_TIME, T_IP, T_TUPLE, T_LIST, T_MAC };
+	return x->kind == T_TUPLE || x->kind == T_LIST;
+}
 
-	if (fact_quiet(a) || fact_quiet(b))
+static bool order_items(Facts *f, const Fact *a, const Fact *b, unsigned depth)
+{
+	if (a->kind == T_LIST)
+		return facts_orderable(f, a->cell->elem, b->cell->elem, depth);
+	for (uint32_t i = 0; i < a->n; i++)
+		for (uint32_t k = 0; k < b->n; k++)
+			if ((i == k || a->open || b->open) &&
+			    !facts_orderable(f, a->item[i], b->item[k], depth))
+				return false;
+	return true;
+}
+
+static bool order_one(Facts *f, const Fact *a, const Fact *b, unsigned depth)
+{
+	static const uint8_t kinds[] = { T_STR, T_BYTES, T_DURATION, T_TIME, T_IP, T_MAC };
+	double d;
+
+	if (fact_quiet(a) || fact_quiet(b) || (is_num(a) && is_num(b)))
 		return true;
-	if (is_num(a) && is_num(b))
+	if ((a->kind == T_DURATION && fact_number(b, &d)) || (b->kind == T_DURATION && fact_number(a, &d)))
 		return true;
 	for (size_t i = 0; i < sizeof kinds; i++)
 		if (a->kind == kinds[i] && b->kind == kinds[i])
 			return true;
+	return is_seq(a) && a->kind == b->kind && !(a->kind == T_LIST && a->open != b->open) &&
+	       order_items(f, a, b, depth);
+}
+
+bool facts_orderable(Facts *f, const Fact *a, const Fact *b, unsigned depth)
+{
+	if (depth > 8 || ((a->none || b->none) && a->kind != T_ANY && b->kind != T_ANY))
+		return false;
+	facts_step(f, 1);
+	for (uint32_t i = 0; i < fact_ways(a); i++)
+		for (uint32_t k = 0; k < fact_ways(b); k++)
+			if (!order_one(f, fact_way(f, a, i), fact_way(f, b, k), depth + 1))
+				return false;
+	return true;
+}
+
+static bool ordered_one(Facts *f, const Fact *a, const Fact *b, Node *na, Node *nb, CmpOp op)
+{
+	if (order_one(f, a, b, 0) && !(a->kind == T_DURATION && is_num(b)) &&
+	    !(b->kind == T_DURATION && is_num(a)))
+		return true;
 	if (a->kind == T_SET && b->kind == T_SET)
 		return true;
 	if ((a->kind == T_DURATION && is_num(b)) || (b->kind == T_DURATION && is_num(a)) ||
@@ -202,13 +241,14 @@ static void in_net(Facts *f, const Fact *x, Node *nx)
 		facts_say(f, "E-TYPE", nx, "%.*s can't lie in a network", STR_ARG(facts_a_text(f, x)));
 }
 
-static void in_str(Facts *f, const Fact *x, const Fact *c, Node *nx, Node *nc)
+static void in_str(Facts *f, const Fact *x, Node *nx, Node *nc)
 {
 	if (x->kind == T_STR || fact_quiet(x))
 		return;
 	if (x->kind == T_IP) {
-		if (text_beside(f, mk(f, T_NET), c, nc))
-			return;
+		Diag *d = facts_say(f, "E-TYPE", nc, "an address lies in a network, not in a str");
+
+		facts_fix(f, d, nc, str_printf(f->a, "net(%.*s)", STR_ARG(facts_source(f, nc))));
 		return;
 	}
 	Diag *d = facts_say(f, "E-TYPE", nx, "`in` a str needs a str; this is %.*s",
@@ -242,7 +282,7 @@ static void in_one(Facts *f, const Fact *x, const Fact *c, Node *nx, Node *nc)
 		in_net(f, x, nx);
 		return;
 	case T_STR:
-		in_str(f, x, c, nx, nc);
+		in_str(f, x, nx, nc);
 		return;
 	case T_LIST:
 	case T_SET:
@@ -251,7 +291,8 @@ static void in_one(Facts *f, const Fact *x, const Fact *c, Node *nx, Node *nc)
 		in_items(f, x, c, nx, nc);
 		return;
 	case T_BYTES:
-		if (!is_num(x) && x->kind != T_BYTES && !(x->kind == T_STR && x->vals))
+		if (x->kind != T_INT && x->kind != T_BOOL && x->kind != T_BYTES &&
+		    !(x->kind == T_STR && x->vals))
 			facts_say(f, "E-TYPE", nx, "`in` bytes needs bytes or a number; this is %.*s",
 				  STR_ARG(facts_a_text(f, x)));
 		return;

@@ -38,7 +38,7 @@ Env *env_copy(Facts *f, const Env *e)
 static void slots_join(Facts *f, const Fact **a, const Fact **b, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		if (a[i] == b[i] || !b[i])
+		if (a[i] == b[i] || !b[i] || (f->heading && b[i]->kind == T_ERROR))
 			continue;
 		a[i] = a[i] ? facts_join(f, a[i], b[i]) : b[i];
 	}
@@ -95,6 +95,15 @@ Env *env_join(Facts *f, Env *a, Env *b)
 		slots_join(f, a->g, b->g, f->in->scopes->n_globals);
 	a->refine = refine_join(f, a->refine, b->refine);
 	return a;
+}
+
+Env *env_join_head(Facts *f, const Env *head, Env *back)
+{
+	f->heading = true;
+	Env *e = env_join(f, env_copy(f, head), back);
+
+	f->heading = false;
+	return e;
 }
 
 static bool slots_same(const Fact **a, const Fact **b, uint32_t n)

@@ -116,6 +116,27 @@ static const Fact *ex_name(Facts *f, Node *n)
 
 /* ---- displays ---- */
 
+static bool hashable(const Fact *x, unsigned depth)
+{
+	if (x->kind == T_LIST || x->kind == T_SET || x->kind == T_DICT || depth > 8)
+		return false;
+	for (uint32_t i = 0; (x->kind == T_TUPLE || x->kind == T_UNION) && i < x->n; i++)
+		if (!hashable(x->item[i], depth + 1))
+			return false;
+	return true;
+}
+
+const Fact *facts_key(Facts *f, const Fact *x, const Node *n)
+{
+	if (hashable(x, 0))
+		return x;
+	Diag *d = facts_say(f, "E-TYPE", n, "%.*s can change, so it is no key and no item of a set",
+			    STR_ARG(facts_a_text(f, x)));
+
+	d->hint = STR("use a tuple: tuple(x)");
+	return facts_bad(f);
+}
+
 static const Fact *display_list(Facts *f, Node *n)
 {
 	bool set = n->kind == N_SET;
@@ -125,6 +146,8 @@ static const Fact *display_list(Facts *f, Node *n)
 	for (uint32_t i = 0; i < n->list.n; i++) {
 		const Fact *item = facts_ex(f, n->list.p[i]);
 
+		if (set)
+			item = facts_key(f, item, n->list.p[i]);
 		cell_elem(f, x->cell, item);
 		if (!set && n->list.n <= LIMIT_INTERVALS)
 			cell_at_add(f, x->cell, i, item);
@@ -159,7 +182,7 @@ static const Fact *display_dict(Facts *f, Node *n)
 		if (record)
 			cell_field_set(f, c, n->list.p[i]->s, v);
 		if (!c->record) {
-			cell_key(f, c, facts_need(f, k, n->list.p[i]));
+			cell_key(f, c, facts_key(f, k, n->list.p[i]));
 			cell_elem(f, c, v);
 		}
 	}
@@ -214,8 +237,12 @@ static void comp_clauses(Facts *f, Comp *c, uint32_t k)
 
 		f->comp = c->n;
 		if (c->n->comp.key)
-			c->key = facts_join(f, c->key, facts_ex_value(f, c->n->comp.key));
-		c->elem = facts_join(f, c->elem, facts_ex(f, c->n->comp.value));
+			c->key = facts_join(f, c->key,
+					    facts_key(f, facts_ex(f, c->n->comp.key), c->n->comp.key));
+		const Fact *x = facts_ex(f, c->n->comp.value);
+
+		c->elem = facts_join(f, c->elem,
+				     c->n->kind == N_SETCOMP ? facts_key(f, x, c->n->comp.value) : x);
 		f->comp = outer;
 	} else if (c->n->comp.clause[k].target) {
 		comp_for(f, c, k);
@@ -380,6 +407,11 @@ static const Fact *slice_of(Facts *f, const Fact *x, Node *n)
 static const Fact *dict_item(Facts *f, const Fact *x, Node *n)
 {
 	Node *key = n->index.index;
+
+	if (key->kind == N_SLICE) {
+		facts_say(f, "E-TYPE", n, "a dict has no slices");
+		return facts_bad(f);
+	}
 	const Fact *k = facts_ex(f, key);
 
 	if (key->kind == N_STR && x->cell->record) {

@@ -245,7 +245,6 @@ static bool becomes(Facts *f, const Fact *x, const SigType *t)
 		return x->kind == T_INT;
 	case T_IP:
 	case T_MAC:
-	case T_FLAGS:
 	case T_BYTES:
 		return x->kind == T_STR;
 	case T_NET:

@@ -67,7 +67,7 @@ static Env *walk_rounds(Facts *f, Round *r)
 		walk_round(f, r, head);
 		if (f->env->dead)
 			break;
-		Env *now = env_join(f, env_copy(f, head), f->env);
+		Env *now = env_join_head(f, head, f->env);
 
 		if (env_stable(f, head, now))
 			break;
@@ -251,6 +251,17 @@ void facts_do_for(Facts *f, Node *n)
 	Len len;
 
 	r.item = facts_iterate(f, x, n->loop.iter, &len);
+	if (len.hi == 0) {
+		/* what would be set in it never is */
+		Env *before = env_copy(f, f->env);
+		Count sent = f->count;
+
+		do_loop(f, &r, len, (Nodes){ 0 });
+		f->env = before;
+		f->count = sent;
+		facts_do_body(f, n->loop.orelse);
+		return;
+	}
 	do_loop(f, &r, len, n->loop.orelse);
 }
 

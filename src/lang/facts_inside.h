@@ -88,6 +88,7 @@ struct Facts {
 	Sigs sigs;
 	Diag spare;
 	DiagList dump;	  /* where a walk that reports nothing puts its words */
+	bool heading;	  /* joining at a loop's head: see env_join_head */
 	uint32_t inner;	  /* > 0: the value at hand is an item of the node's */
 	const Node *comp; /* the comprehension whose value is being walked */
 	Node *stmt;	  /* the statement that is being walked */
@@ -165,6 +166,9 @@ const Fact *cell_values(Facts *f, const Fact *d);
 /* ---- facts_env.c ---- */
 Env *env_copy(Facts *f, const Env *e);
 Env *env_join(Facts *f, Env *a, Env *b); /* may change a; either may be NULL or dead */
+/* The state at a loop's head: `head` and what comes back.  An error that came of an
+ * earlier round is left out, or it would hide its own cause in the last one. */
+Env *env_join_head(Facts *f, const Env *head, Env *back);
 bool env_stable(Facts *f, const Env *a, const Env *b);
 /* hard: what is still not stable may be anything. */
 Env *env_widen(Facts *f, const Env *old, Env *now, bool hard);
@@ -206,6 +210,8 @@ void facts_do_stmt(Facts *f, Node *n);
 void facts_assign(Facts *f, Node *target, const Fact *x, const Node *value);
 /* What a loop over x gives each time, and how often. */
 const Fact *facts_iterate(Facts *f, const Fact *x, const Node *at, Len *ret_len);
+/* False, with an error: the list may be a range. */
+bool facts_changeable(Facts *f, const Fact *list, Node *n);
 const Fact *facts_store_add(Facts *f, const Fact *list, const Fact *items, const Node *at);
 /* The items one by one where they are known and few; NULL otherwise. */
 const Fact *const *facts_items_known(Facts *f, const Fact *x, uint32_t *ret_n);
@@ -222,6 +228,8 @@ const Fact *facts_ex(Facts *f, Node *n);
 const Fact *facts_ex_fresh(Facts *f, Node *n); /* without what tests said of the path */
 const Fact *facts_ex_value(Facts *f, Node *n); /* must not be None: E-NONE */
 const Fact *facts_need(Facts *f, const Fact *x, const Node *n);
+/* x as a key of a dict or an item of a set: E-TYPE if it can change. */
+const Fact *facts_key(Facts *f, const Fact *x, const Node *n);
 /* Offers `if TEST:` around the current statement, where it is a simple one. */
 void facts_fix_guard(Facts *f, Diag *d, const Node *path, Str test); /* the same for a fact at hand */
 const Fact *facts_comprehension(Facts *f, Node *n);
@@ -239,6 +247,8 @@ const Fact *facts_compare(Facts *f, Node *n);
 Env *facts_cond(Facts *f, Node *n);
 /* Can a and b be equal at all?  Says so if not; checks known strings. */
 bool facts_comparable(Facts *f, const Fact *a, const Fact *b, Node *na, Node *nb);
+/* Have all values of a and b an order?  depth: 0 */
+bool facts_orderable(Facts *f, const Fact *a, const Fact *b, unsigned depth);
 bool fact_truth(const Fact *x, bool *ret); /* known truth */
 
 /* ---- facts_call.c ---- */

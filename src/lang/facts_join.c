@@ -92,6 +92,7 @@ static const Fact *join_cells(Facts *f, const Fact *a, const Fact *b)
 	Cell *to = a->cell, *from = b->cell;
 
 	x->gen = a->gen < b->gen ? a->gen : b->gen;
+	x->open |= b->open;
 	if (to == from)
 		return x;
 	for (int i = 0; i < 2; i++) {
@@ -234,7 +235,7 @@ const Fact *facts_join(Facts *f, const Fact *a, const Fact *b)
 	if (a->kind == T_NEVER)
 		return b;
 	if (a->kind == T_ERROR || b->kind == T_ERROR)
-		return facts_bad(f);
+		return !f->heading ? facts_bad(f) : a->kind == T_ERROR ? b : a;
 	if (a->kind == T_ANY || b->kind == T_ANY)
 		return mk(f, T_ANY);
 	facts_step(f, 1);

@@ -10,6 +10,9 @@ static const Fact *m_list(Facts *f, Node *n, BuiltinMethod which, CallArgs *c)
 {
 	const Fact *l = c->self;
 
+	if (which != M_LIST_copy && which != M_LIST_count && which != M_LIST_index &&
+	    !facts_changeable(f, l, n->call.fn->attr.obj))
+		return facts_bad(f);
 	switch (which) {
 	case M_LIST_append:
 	case M_LIST_insert:
@@ -103,7 +106,7 @@ static const Fact *m_dict(Facts *f, Node *n, BuiltinMethod which, CallArgs *c)
 		cell_shrinks(f, d->cell);
 		return c->arg[1] ? facts_join(f, v, c->arg[1]) : v->kind == T_NEVER ? mk(f, T_ANY) : v;
 	case M_DICT_setdefault:
-		cell_key(f, d->cell, c->arg[0]);
+		cell_key(f, d->cell, facts_key(f, c->arg[0], c->node[0]));
 		cell_elem(f, d->cell, c->arg[1] ? c->arg[1] : mk(f, T_NONE));
 		cell_grow(f, d, n, 1);
 		return mk_aged(f, d->cell->elem);
@@ -131,10 +134,11 @@ static const Fact *m_set(Facts *f, Node *n, BuiltinMethod which, CallArgs *c)
 
 	switch (which) {
 	case M_SET_add:
-		cell_elem(f, s->cell, c->arg[0]);
+		cell_elem(f, s->cell, facts_key(f, c->arg[0], c->node[0]));
 		cell_grow(f, s, n, 1);
 		return mk(f, T_NONE);
 	case M_SET_update:
+		facts_key(f, facts_items_len(f, c->arg[0], c->node[0], &o), c->node[0]);
 		facts_store_add(f, s, c->arg[0], c->node[0]);
 		return mk(f, T_NONE);
 	case M_SET_clear:
@@ -151,7 +155,7 @@ static const Fact *m_set(Facts *f, Node *n, BuiltinMethod which, CallArgs *c)
 		return mk(f, T_BOOL);
 	case M_SET_union:
 	case M_SET_symmetric_difference:
-		e = facts_items_len(f, c->arg[0], c->node[0], &o);
+		e = facts_key(f, facts_items_len(f, c->arg[0], c->node[0], &o), c->node[0]);
 		break;
 	default:
 		break;

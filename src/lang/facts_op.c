@@ -289,10 +289,10 @@ static const OpRow rows[] = {
 	{ O_SUM, T_IP, K_INTS, T_N, op_ip },
 	{ O(ADD), K_INTS, T_IP, T_N, op_ip },
 	{ O(SUB), T_IP, T_IP, T_INT, NULL },
-	{ O_BITS, T_FLAGS, K_INTS, T_FLAGS, NULL },
-	{ O_BITS, K_INTS, T_FLAGS, T_FLAGS, NULL },
-	{ O_BITS, T_FLAGS, T_FLAGS, T_FLAGS, NULL },
-	{ O_BITS, T_FLAGS, T_STR, T_FLAGS, NULL },
+	{ O_BITS, T_FLAGS, K_INTS, T_INT, NULL },
+	{ O_BITS, K_INTS, T_FLAGS, T_INT, NULL },
+	{ O_BITS, T_FLAGS, T_FLAGS, T_INT, NULL },
+	{ O_BITS, T_FLAGS, T_STR, T_INT, NULL },
 	{ O(DIV), T_PACKET, T_PACKET, T_N, op_layers },
 	{ O(DIV), T_PACKET, T_BYTES, T_N, op_layers },
 	{ O(DIV), T_PACKET, T_STR, T_N, op_layers },
@@ -335,6 +335,11 @@ static const Fact *binary_one(Facts *f, BinOp op, const Fact *a, const Fact *b, 
 		return mk(f, T_NEVER);
 	if (a->kind == T_ANY || b->kind == T_ANY)
 		return mk(f, T_ANY);
+	if ((a->kind == T_LIST && a->open) || (b->kind == T_LIST && b->open)) {
+		facts_say(f, "E-TYPE", at, "`%s` does not take a range", bin_op_text(op))->hint =
+			STR("list(range(..))");
+		return facts_bad(f);
+	}
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		const OpRow *r = &rows[i];
 

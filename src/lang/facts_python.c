@@ -76,6 +76,11 @@ void facts_check_order(Facts *f, const Fact *k, Node *n)
 				return;
 			}
 	}
+	if ((k->kind == T_TUPLE || k->kind == T_LIST) && !facts_orderable(f, k, k, 0)) {
+		facts_say(f, "E-TYPE", n, "%.*s has no order: its items differ in type, or may be None",
+			  STR_ARG(facts_a_text(f, k)));
+		return;
+	}
 	if (k->kind == T_UNION)
 		facts_say(f, "E-TYPE", n, "items of different types can't be ordered: %.*s",
 			  STR_ARG(facts_text_of(f, k)));
@@ -245,7 +250,10 @@ const Fact *b_range(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 		x = mk_list(f, n, 0, mk(f, T_INT), (Len){ 0, LEN_INF });
 	}
 	x->cell->at_known = false;
-	return x;
+	Fact *y = mk_copy(f, x);
+
+	y->open = true;
+	return y;
 }
 
 /* ---- conversions ---- */
@@ -333,7 +341,7 @@ const Fact *b_list(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	const Fact *e = c->arg[0] ? facts_items_len(f, c->arg[0], c->node[0], &l) : mk(f, T_NEVER);
 
 	if (which == BI_set)
-		return mk_set(f, n, 0, e, l);
+		return mk_set(f, n, 0, facts_key(f, e, c->node[0] ? c->node[0] : n), l);
 	if (which == BI_tuple) {
 		uint32_t k = 0;
 		const Fact *const *item = c->arg[0] ? facts_items_known(f, c->arg[0], &k) : NULL;
@@ -373,8 +381,8 @@ const Fact *b_dict(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	}
 	const Fact *e = facts_items_len(f, c->arg[0], c->node[0], &l);
 	bool pair = e->kind == T_TUPLE && !e->open && e->n == 2;
-	const Fact *d =
-		mk_dict(f, n, 0, pair ? e->item[0] : mk(f, T_ANY), pair ? e->item[1] : mk(f, T_ANY), l);
+	const Fact *d = mk_dict(f, n, 0, pair ? facts_key(f, e->item[0], n) : mk(f, T_ANY),
+				pair ? e->item[1] : mk(f, T_ANY), l);
 
 	d->cell->dict_use = true;
 	return d;
@@ -466,7 +474,8 @@ const Fact *b_count_by(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	} else if (c->arg[1] && !fact_quiet(e)) {
 		k = facts_call_fn(f, c->arg[1], &e, 1, c->node[1]);
 	}
-	const Fact *d = mk_dict(f, n, 0, k, mk_range(f, T_INT, 0, INT64_MAX), (Len){ 0, l.hi });
+	const Fact *d = mk_dict(f, n, 0, facts_key(f, k, c->node[1] ? c->node[1] : c->node[0]),
+				mk_range(f, T_INT, 0, INT64_MAX), (Len){ 0, l.hi });
 
 	d->cell->dict_use = true;
 	return d;

@@ -41,16 +41,16 @@ static const Fact *iterate_one(Facts *f, const Fact *x, const Node *at, Len *ret
 	switch ((FactKind)x->kind) {
 	case T_LIST:
 	case T_SET:
-		return x->cell->elem->kind == T_NEVER ? mk(f, T_ANY) : mk_aged(f, x->cell->elem);
+		return mk_aged(f, x->cell->elem);
 	case T_DICT:
 		cell_use_as_dict(f, x, at);
-		return x->cell->key->kind == T_NEVER ? mk(f, T_ANY) : x->cell->key;
+		return x->cell->key;
 	case T_TUPLE: {
 		const Fact *e = mk(f, T_NEVER);
 
 		for (uint32_t i = 0; i < x->n; i++)
 			e = facts_join(f, e, mk_aged(f, x->item[i]));
-		return e->kind == T_NEVER ? mk(f, T_ANY) : e;
+		return e;
 	}
 	case T_STR:
 		return mk_len(f, T_STR, (Len){ 1, 1 });
@@ -92,7 +92,7 @@ const Fact *facts_iterate(Facts *f, const Fact *x, const Node *at, Len *ret_len)
 		all = (Len){ l.lo < all.lo ? l.lo : all.lo, l.hi > all.hi ? l.hi : all.hi };
 	}
 	*ret_len = all;
-	return e;
+	return e->kind == T_NEVER ? mk(f, T_ANY) : e;
 }
 
 /* ---- assignment ---- */
@@ -148,6 +148,16 @@ static void assign_items(Facts *f, Node *target, const Fact *x, const Node *valu
 	}
 }
 
+bool facts_changeable(Facts *f, const Fact *list, Node *n)
+{
+	if (!list->open)
+		return true;
+	Diag *d = facts_say(f, "E-TYPE", n, "a range never changes: make a list of it");
+
+	d->hint = STR("list(range(..))");
+	return false;
+}
+
 static void store_list(Facts *f, const Fact *c, Node *target, const Fact *x)
 {
 	if (target->index.index->kind == N_SLICE) {
@@ -179,7 +189,7 @@ static void store_dict(Facts *f, const Fact *c, Node *target, const Fact *x)
 		return;
 	}
 	cell_use_as_dict(f, c, key);
-	cell_key(f, c->cell, k);
+	cell_key(f, c->cell, facts_key(f, k, key));
 	cell_store(f, c->cell, x);
 	cell_grow(f, c, target, 1);
 }
@@ -192,6 +202,8 @@ static void store_index(Facts *f, Node *target, const Fact *x, const Node *value
 	for (uint32_t i = 0; i < fact_ways(c); i++) {
 		const Fact *w = fact_way(f, c, i);
 
+		if (w->kind == T_LIST && !facts_changeable(f, w, target->index.obj))
+			return;
 		if (w->kind == T_LIST) {
 			store_list(f, w, target, x);
 		} else if (w->kind == T_DICT) {
@@ -297,6 +309,8 @@ static void do_augment(Facts *f, Node *n)
 
 	env_touch(f);
 	if (n->op == OP_ADD && old->kind == T_LIST && !fact_quiet(x)) {
+		if (!facts_changeable(f, old, t))
+			return;
 		facts_store_add(f, old, x, n->augment.value);
 		return;
 	}

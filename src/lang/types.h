@@ -89,7 +89,7 @@ struct Fact {
 	uint8_t kind;		/* FactKind */
 	bool none;		/* T?: may be None too */
 	bool number;		/* DURATION: may still be the plain number that it started as */
-	bool open;		/* TUPLE: any number of items, all like item[0] */
+	bool open;		/* TUPLE: any number of items, all like item[0]; LIST: may be a range */
 	bool from_fn;		/* FUNC: a def, not a lambda */
 	uint8_t view;		/* PACKET: p[L] is L, else WIRE_NONE; PROTO: which */
 	uint16_t index;		/* TYPE: BuiltinFunc */
@@ -152,7 +152,7 @@ struct Cell {
 	VEC(CellSite) grows; /* how often each place adds to one object */
 	bool shrinks;
 	uint8_t counts; /* how often a number put in place of another was a new one */
-	bool packets; /* LIST of packets: made by a layer with a list in a field */
+	bool packets;	/* LIST of packets: made by a layer with a list in a field */
 	const Node *made;
 };
 
