@@ -58,19 +58,13 @@ void gate_stop(Gate *g, StopReason reason, int exit, const char *fmt, ...)
 	outbox_put(&g->outbox, &m);
 }
 
-static uint32_t refused_iface(const Slot *s)
-{
-	return s->kind == EMIT_ETHER; /* gate_evidence() made these two first */
-}
-
 void gate_refused(Gate *g, const Slot *s, NotSent reason, const char *detail)
 {
 	char comment[256];
 
 	g->refused++;
 	snprintf(comment, sizeof comment, "refused tx_id=%u: %s: %s", s->tx_id, notsent_text(reason), detail);
-	evidence_frame(&g->evidence, refused_iface(s), g->time.epoch + gate_now(g), (Bytes){ 0 },
-		       BYTES(s->data, s->n), s->n, true, comment);
+	evidence_refused(&g->evidence, g->time.epoch + gate_now(g), comment, BYTES(s->data, s->n));
 	if (g->refused <= LIMIT_REFUSED)
 		gate_note(g->cmd_fd, 1, "%s", comment);
 	if (meter_refused(&g->meter))

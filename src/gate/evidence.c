@@ -12,6 +12,7 @@
 enum {
 	BLOCK_SECTION = 0x0a0d0d0a,
 	BLOCK_IFACE = 1,
+	BLOCK_STATISTICS = 5,
 	BLOCK_PACKET = 6,
 	BYTE_ORDER_MAGIC = 0x1a2b3c4d,
 	OPT_END = 0,
@@ -132,18 +133,59 @@ uint32_t evidence_iface(Evidence *e, const char *name, bool ether, uint32_t snap
 	return e->ifaces++;
 }
 
+static Str escaped(Arena *a, const char *text)
+{
+	Sb out = sb(a);
+
+	escape_line(&out, bytes_str(bytes_slice(str_bytes(str_c(text)), 0, EVIDENCE_COMMENT)));
+	return sb_done(&out);
+}
+
+/* An escaped byte is at most four characters; the builder doubles its memory. */
+enum { COMMENT_MEMORY = EVIDENCE_COMMENT * 16 };
+
 static void put_comment(Evidence *e, const char *comment)
 {
-	_Alignas(16) uint8_t mem[EVIDENCE_COMMENT * 16];
+	_Alignas(16) uint8_t mem[COMMENT_MEMORY];
 	Arena a;
-	Sb text;
 	Str s;
 
 	arena_init(&a, mem, sizeof mem, NULL);
-	text = sb(&a);
-	escape_line(&text, bytes_str(bytes_slice(str_bytes(str_c(comment)), 0, EVIDENCE_COMMENT)));
-	s = sb_done(&text);
+	s = escaped(&a, comment);
 	put_opt(e, OPT_COMMENT, s.p, s.n);
+}
+
+static void put_time(Evidence *e, int64_t real_ns)
+{
+	put32(e, (uint32_t)((uint64_t)real_ns >> 32));
+	put32(e, (uint32_t)real_ns);
+}
+
+void evidence_refused(Evidence *e, int64_t real_ns, const char *why, Bytes frame)
+{
+	_Alignas(16) uint8_t mem[COMMENT_MEMORY + EVIDENCE_HEX * 8];
+	Arena a;
+	Sb text;
+	Str s;
+	size_t at;
+
+	if (!evidence_on(e))
+		return;
+	if (!e->ifaces)
+		evidence_iface(e, "none", true, 0);
+	arena_init(&a, mem, sizeof mem, NULL);
+	text = sb(&a);
+	sb_str(&text, escaped(&a, why));
+	sb_printf(&text, "; %zu bytes: ", frame.n);
+	for (size_t i = 0; i < frame.n && i < EVIDENCE_HEX; i++)
+		sb_printf(&text, "%02x", frame.p[i]);
+	s = sb_done(&text);
+	at = block_begin(e, BLOCK_STATISTICS, s.n + 64);
+	put32(e, 0);
+	put_time(e, real_ns);
+	put_opt(e, OPT_COMMENT, s.p, s.n);
+	put_opt(e, OPT_END, NULL, 0);
+	block_end(e, at);
 }
 
 void evidence_frame(Evidence *e, uint32_t iface, int64_t real_ns, Bytes head, Bytes body, uint32_t orig_len,
@@ -156,8 +198,7 @@ void evidence_frame(Evidence *e, uint32_t iface, int64_t real_ns, Bytes head, By
 		return;
 	at = block_begin(e, BLOCK_PACKET, n + 64 + EVIDENCE_COMMENT * 5);
 	put32(e, iface);
-	put32(e, (uint32_t)((uint64_t)real_ns >> 32));
-	put32(e, (uint32_t)real_ns);
+	put_time(e, real_ns);
 	put32(e, (uint32_t)n);
 	put32(e, orig_len);
 	put(e, head.p, head.n);

@@ -121,8 +121,6 @@ static void init_evidence(Loader *l, void *buf)
 	Gate *g = l->g;
 
 	evidence_init(&g->evidence, l->o->write_fd, buf);
-	evidence_iface(&g->evidence, "refused: never sent", false, 0); /* 0 and 1, see ending.c */
-	evidence_iface(&g->evidence, "refused: never sent (Ethernet)", true, 0);
 	for (unsigned i = 0; i < g->links.n; i++) {
 		GateIface *k = &g->links.iface[i];
 
