@@ -245,8 +245,9 @@ static bool becomes(Facts *f, const Fact *x, const SigType *t)
 		return x->kind == T_INT;
 	case T_IP:
 	case T_MAC:
-	case T_BYTES:
 		return x->kind == T_STR;
+	case T_BYTES:
+		return x->kind == T_STR && !f->inner;
 	case T_NET:
 		return x->kind == T_STR || x->kind == T_IP;
 	case T_FUNC:
