@@ -17,6 +17,7 @@
  * nothing in its tree, and a second time nothing at all.
  *
  *   lang_run [-lib FOLDER] FILE|FOLDER...
+ *   lang_run -layout FILE|FOLDER...    only: each parses, and formatting changes nothing
  */
 #include "lang/compile.h"
 #include "lang/decl.h"
@@ -270,6 +271,23 @@ static void run_case(const char *path, void *memory)
 	free((char *)(uintptr_t)c.text.p);
 }
 
+static void layout_case(const char *path, void *memory)
+{
+	Arena a;
+	Case c = { .path = path, .text = read_text(path), .a = &a };
+
+	arena_init(&a, memory, MEMORY, NULL);
+	DiagList d = { .a = &a };
+	Sb out = sb(&a);
+
+	if (!fmt_text(&a, c.text, &d, &out))
+		complain(&c, "it does not parse:", rendered(&c, &d, c.text));
+	else if (!str_eq(sb_done(&out), c.text))
+		complain(&c, "formatting makes it", sb_done(&out));
+	c.failed ? failed++ : passed++;
+	free((char *)(uintptr_t)c.text.p);
+}
+
 static int by_name(const void *x, const void *y)
 {
 	return strcmp(*(char *const *)x, *(char *const *)y);
@@ -319,7 +337,9 @@ int main(int argc, char **argv)
 	void *memory = malloc(MEMORY);
 	unsigned n = 0;
 	int i = 1;
+	bool layout = argc > 1 && strcmp(argv[1], "-layout") == 0;
 
+	i += layout;
 	if (argc > 2 && strcmp(argv[1], "-lib") == 0) {
 		load_lib(argv[2]);
 		i = 3;
@@ -328,7 +348,7 @@ int main(int argc, char **argv)
 		n = list(argv[i], paths, n);
 	qsort(paths, n, sizeof paths[0], by_name);
 	for (unsigned k = 0; k < n && memory; k++) {
-		run_case(paths[k], memory);
+		(layout ? layout_case : run_case)(paths[k], memory);
 		free(paths[k]);
 	}
 	free(memory);
