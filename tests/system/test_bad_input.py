@@ -301,7 +301,7 @@ def test_read_with_a_send_is_an_error(wired):
 @pytest.mark.parametrize("name, data", [
     ("empty.pcap", b""), ("text.pcap", b"this is no capture file at all, is it?\n"),
     ("magic.pcap", b"\xd4\xc3\xb2\xa1"), ("random.pcap", os.urandom(500)),
-])
+], ids=["empty", "text", "magic", "random"])
 def test_malformed_pcap(wired, name, data):
     us, _, _ = wired
     run = us.sonde(SNIFF, args=["--read", pcap(us.lab, name, data)], user=65534)

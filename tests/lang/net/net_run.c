@@ -75,7 +75,8 @@ static void sink(void *ctx, const Msg *m)
 	if (m->type == MSG_WARN)
 		sb_printf(&r->warns, "%.*s\n", STR_ARG(bytes_str(m->warn.code)));
 	if (m->type == MSG_STAT)
-		sb_printf(&r->stats, "%.*s %.*s\n", STR_ARG(bytes_str(m->stat.group)), STR_ARG(bytes_str(m->stat.json)));
+		sb_printf(&r->stats, "%.*s %.*s\n", STR_ARG(bytes_str(m->stat.group)),
+			  STR_ARG(bytes_str(m->stat.json)));
 	if (verbose && m->type == MSG_WARN)
 		printf("  warning %.*s x%u: %.*s\n", STR_ARG(bytes_str(m->warn.code)), m->warn.count,
 		       STR_ARG(bytes_str(m->warn.evidence)));
@@ -97,7 +98,8 @@ static bool compile_it(Run *r, const char *path, Str text, Compiled *c)
 			if (c->lib_diags.v.p[i].span.to < c->ast.files.p[f].text.n) {
 				LineCol lc = line_col(c->ast.files.p[f].text, c->lib_diags.v.p[i].span.from);
 
-				sb_printf(&b, "    (%.*s:%u %.*s)\n", STR_ARG(lib_files[f - 1].name), lc.line, STR_ARG(lc.text));
+				sb_printf(&b, "    (%.*s:%u %.*s)\n", STR_ARG(lib_files[f - 1].name), lc.line,
+					  STR_ARG(lc.text));
 			}
 	r->error = sb_done(&b);
 	return false;
