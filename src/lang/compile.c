@@ -16,18 +16,27 @@ static bool parse_all(const CompileIn *in, Compiled *c)
 	return ok;
 }
 
-/* A value for a param that the program does not have would be lost in silence. */
-static void check_params(const CompileIn *in, Compiled *c)
+/* The caller's values: each must have its param, and be of its type. */
+static bool check_params(const CompileIn *in, Compiled *c)
 {
+	uint32_t before = c->diags.errors;
+
 	for (uint32_t i = 0; i < in->nparam; i++) {
-		bool found = false;
+		const Node *param = NULL;
+		Str text = in->param[i].value;
+		Const value;
 
 		for (uint32_t k = 0; k < c->scopes.params.n; k++)
-			found |= str_eq(c->scopes.params.p[k]->param.sym->text, in->param[i].name);
-		if (!found)
+			if (str_eq(c->scopes.params.p[k]->param.sym->text, in->param[i].name))
+				param = c->scopes.params.p[k];
+		if (!param)
 			diag_add(&c->diags, "E-PARAM", (Span){ 0, 0 }, "the program has no param `%.*s`",
 				 STR_ARG(in->param[i].name));
+		else if (!lower_param_value(in->a, param, text, &value))
+			diag_add(&c->diags, "E-PARAM", param->span, "\"%.*s\" is no value of param `%.*s`",
+				 STR_ARG(text), STR_ARG(in->param[i].name));
 	}
+	return c->diags.errors == before;
 }
 
 static void compile_passes(const CompileIn *in, Compiled *c)
@@ -37,7 +46,8 @@ static void compile_passes(const CompileIn *in, Compiled *c)
 	scope_run(&c->ast, &c->diags, &c->lib_diags, &c->scopes);
 	decl_read(in->a, c->ast.files.p[0].module, DECL_PROGRAM, &c->diags, &c->manifest.decls);
 	c->manifest.decls.file = in->name;
-	check_params(in, c);
+	if (!check_params(in, c))
+		return;
 	for (uint32_t i = 0; i < c->diags.v.n; i++)
 		if (str_is(str_c(c->diags.v.p[i].code), "E-RECURSION") ||
 		    str_is(str_c(c->diags.v.p[i].code), "E-COMPLEX"))

@@ -208,6 +208,10 @@ static void number_push(Lexer *x, const Number *n, unsigned base, const UnitRow 
 		t->f = strtod(s.p, NULL);
 		if (isinf(t->f))
 			lex_error(x, t->span, "this number is beyond what a float can hold");
+	} else if (unit && unit->is_time && !n->is_float && int_value(s, base, unit->factor, &t->i) &&
+		   t->i == INT64_MIN) {
+		lex_error(x, t->span,
+			  "this duration is beyond 64 bits"); /* -2^63 ns stands for an absent one */
 	} else if (n->is_float ? !scaled_value(strtod(s.p, NULL), unit, &t->i)
 			       : !int_value(s, base, unit ? unit->factor : 1, &t->i)) {
 		t->i = 0;

@@ -507,11 +507,13 @@ static void do_param(Fn *f, Node *n)
 
 	for (uint32_t i = 0; i < in->nparam; i++)
 		if (str_eq(in->param[i].name, n->param.sym->text) &&
-		    conv_text(f->lo->a, n->param.type, n->param.value, in->param[i].value, &c)) {
+		    lower_param_value(f->lo->a, n, in->param[i].value, &c)) {
 			if (c.kind == K_INT && n->param.type && str_is(n->param.type->type.sym->text, "bool"))
 				code_emit(f, insn_abc(I_LOADBOOL, (unsigned)c.i, r, 0, 0));
 			else
 				code_load_const(f, r, c);
+			if (c.kind == K_STR) /* a name where an address is meant */
+				conv_emit(f, n->param.type, r);
 			var_set_assigned(f, n->param.var);
 			return;
 		}

@@ -26,6 +26,9 @@ typedef struct LowerIn {
 	DiagList *diags; /* E-COMPLEX: a function that needs more registers than there are */
 } LowerIn;
 
+/* The value of a PARAM that the caller gave as text; false: no value of its type. */
+bool lower_param_value(Arena *a, const Node *param, Str text, Const *ret);
+
 /* NULL, with an error, if the program is too large. */
 const Program *lower_run(const LowerIn *in);
 

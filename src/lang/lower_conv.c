@@ -4,6 +4,7 @@
  * so most annotations need no code; but `x: ip = "10.0.0.1"` makes x an ip, whose
  * `+ 1` is the next address.
  */
+#include "lang/decl.h"
 #include "lang/lower_priv.h"
 
 #include <math.h>
@@ -132,20 +133,26 @@ static Str type_of_default(const Node *dflt)
 	return str_c(dflt && names[dflt->kind] ? names[dflt->kind] : "str");
 }
 
-bool conv_text(Arena *a, const Node *type, const Node *dflt, Str text, Const *ret)
+bool lower_param_value(Arena *a, const Node *param, Str text, Const *ret)
 {
-	Str name = type_name(type);
+	Str name = type_name(param->param.type);
 
 	if (!name.n)
-		name = type_of_default(dflt);
+		name = type_of_default(param->param.value);
 	if (str_as(name, text, ret))
 		return true;
+	if (str_is(name, "ip")) { /* a name: converted where it is loaded, by its pinned address */
+		Target t;
+
+		*ret = (Const){ .kind = K_STR, .s = { arena_copy(a, text.p, text.n), text.n } };
+		return decl_target(a, text, &t) == NULL && t.name.n > 0;
+	}
 	*ret = (Const){ .kind = K_INT };
 	if (str_is(name, "int"))
 		return int_text(text, &ret->i);
 	if (str_is(name, "bool")) {
-		ret->i = str_is(text, "True") || str_is(text, "true");
-		return ret->i || str_is(text, "False") || str_is(text, "false");
+		ret->i = str_is(text, "True");
+		return ret->i || str_is(text, "False");
 	}
 	if (str_is(name, "float")) {
 		ret->kind = K_FLOAT;
@@ -157,5 +164,5 @@ bool conv_text(Arena *a, const Node *type, const Node *dflt, Str text, Const *re
 	}
 	ret->kind = str_is(name, "bytes") ? K_BYTES : K_STR;
 	ret->s = (Str){ arena_copy(a, text.p, text.n), text.n };
-	return !str_is(name, "ip") && !str_is(name, "net") && !str_is(name, "mac");
+	return !str_is(name, "net") && !str_is(name, "mac");
 }

@@ -122,8 +122,6 @@ void lambda_into(Fn *f, Node *n, Reg dst);
 void conv_emit(Fn *f, const Node *type, Reg r);
 /* The constant that a literal is under an annotation; false: no literal, or no such type. */
 bool conv_literal(const Node *type, const Node *n, Const *ret);
-/* A param's value, from the caller's text. */
-bool conv_text(Arena *a, const Node *type, const Node *dflt, Str text, Const *ret);
 
 /* ---- lower.c ---- */
 

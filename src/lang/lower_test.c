@@ -104,7 +104,8 @@ static void variables_are_not_copied(void **state)
 
 static void conditions_are_jumps(void **state)
 {
-	const Program *p = build("def f(a):\n    while a > 1 and not a == 5:\n        a -= 1\n    return a\nprint(f(9))");
+	const Program *p = build(
+		"def f(a):\n    while a > 1 and not a == 5:\n        a -= 1\n    return a\nprint(f(9))");
 	const ProgFn *f = fn_named(p, "f");
 
 	(void)state;
@@ -116,7 +117,8 @@ static void conditions_are_jumps(void **state)
 
 static void doubtful_variables_are_checked(void **state)
 {
-	const Program *p = build("def f(n):\n    for i in range(n):\n        x = i\n        y = x\n    return x\nprint(f(len(\"a\")))");
+	const Program *p = build("def f(n):\n    for i in range(n):\n        x = i\n        y = x\n    "
+				 "return x\nprint(f(len(\"a\")))");
 
 	(void)state;
 	assert_int_equal(count_op(fn_named(p, "f"), I_CHECK), 1);
@@ -167,6 +169,18 @@ static void params_have_their_types(void **state)
 	assert_non_null(build_with("param n: int = 1\nprint(n)", NULL, "n", "-5"));
 	assert_null(build_with("param n: int = 1\nprint(n)", NULL, "m", "5"));
 	assert_string_equal(compiled.diags.v.p[0].code, "E-PARAM");
+	static const char *const wrong[][2] = { { "int", "x" },		{ "int", "1.5" },
+						{ "bool", "yes" },	{ "float", "1e" },
+						{ "duration", "5 ms" }, { "duration", "soon" },
+						{ "ip", "10.0.0.01" },	{ "net", "10.0.0.1/8" },
+						{ "mac", "02:00" } };
+
+	for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+		assert_null(param_const(wrong[i][0], wrong[i][1]));
+		assert_int_equal(compiled.diags.errors, 1);
+		assert_string_equal(compiled.diags.v.p[0].code, "E-PARAM");
+	}
+	assert_int_equal(param_const("ip", "db.acme.corp")->kind, K_STR);
 }
 
 static void every_instruction_has_its_place(void **state)
@@ -184,9 +198,12 @@ static void every_instruction_has_its_place(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_what_is_reached_is_compiled), cmocka_unit_test(variables_are_not_copied),
-		cmocka_unit_test(conditions_are_jumps),		    cmocka_unit_test(doubtful_variables_are_checked),
-		cmocka_unit_test(equal_constants_are_one),	    cmocka_unit_test(params_have_their_types),
+		cmocka_unit_test(only_what_is_reached_is_compiled),
+		cmocka_unit_test(variables_are_not_copied),
+		cmocka_unit_test(conditions_are_jumps),
+		cmocka_unit_test(doubtful_variables_are_checked),
+		cmocka_unit_test(equal_constants_are_one),
+		cmocka_unit_test(params_have_their_types),
 		cmocka_unit_test(every_instruction_has_its_place),
 	};
 
