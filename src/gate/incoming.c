@@ -89,7 +89,8 @@ static void take(Gate *g, GateIface *i, const PacketIn *in, int64_t now)
 		tell_released(g);
 		break;
 	case FLOW_LOOPED:
-		tell(g, i, in->frame, &meta, FRAME_OURS_LOOPED);
+		if (!i->link.loopback) /* there each frame of ours comes back by nature */
+			tell(g, i, in->frame, &meta, FRAME_OURS_LOOPED);
 		break;
 	case FLOW_OTHER:
 		if (filter_admits(&g->capture, in->frame, in->orig_len, i->gl.ether))

@@ -282,6 +282,20 @@ static void no_neighbour(Gate *g, Slot *s, Ip next)
 	outgoing_notsent(g, s, NOTSENT_NO_NEIGHBOUR, text);
 }
 
+/* The next hop's MAC is known: the head is made, or the one that came is judged. */
+static bool head_known(Gate *g, Slot *s, Mac mac)
+{
+	if (!s->verdict.was_ether) {
+		head_make(s, mac);
+		return true;
+	}
+	if (frame_hop_ok(&s->verdict, mac))
+		return true;
+	gate_refused(g, s, s->verdict.reason, s->verdict.text);
+	outgoing_notsent(g, s, s->verdict.reason, s->verdict.text);
+	return false;
+}
+
 /* True: the frame has its head (or needs none).  False: it waits, or is gone. */
 static bool hop_ready(Gate *g, Slot *s, int64_t now)
 {
@@ -295,6 +309,8 @@ static bool hop_ready(Gate *g, Slot *s, int64_t now)
 			head_make(s, s->verdict.hop_mac);
 		return true;
 	}
+	if (s->iface->link.loopback) /* nobody is asked there, and all have the MAC 0 */
+		return head_known(g, s, (Mac){ 0 });
 	h = links_hop(&g->links, s->verdict.hop_ip, s->iface->gl.index, now);
 	if (h->reason != NOTSENT_NONE || h->iface != s->iface) {
 		outgoing_notsent(g, s, h->reason != NOTSENT_NONE ? h->reason : NOTSENT_NO_ROUTE, "the route changed");
@@ -309,14 +325,7 @@ static bool hop_ready(Gate *g, Slot *s, int64_t now)
 		no_neighbour(g, s, h->next);
 		return false;
 	}
-	if (!s->verdict.was_ether) {
-		head_make(s, r->mac);
-	} else if (!frame_hop_ok(&s->verdict, r->mac)) {
-		gate_refused(g, s, s->verdict.reason, s->verdict.text);
-		outgoing_notsent(g, s, s->verdict.reason, s->verdict.text);
-		return false;
-	}
-	return true;
+	return head_known(g, s, r->mac);
 }
 
 /* ---- budget ---- */
