@@ -24,7 +24,8 @@ static void swap(FakeEvent *a, FakeEvent *b)
 void fake_event(Fake *f, int64_t at, const Msg *m)
 {
 	vec_push(f->a, &f->event, (FakeEvent){ at, f->order++, *m });
-	for (uint32_t i = f->event.n - 1; i && before(&f->event.p[i], &f->event.p[(i - 1) / 2]); i = (i - 1) / 2)
+	for (uint32_t i = f->event.n - 1; i && before(&f->event.p[i], &f->event.p[(i - 1) / 2]);
+	     i = (i - 1) / 2)
 		swap(&f->event.p[i], &f->event.p[(i - 1) / 2]);
 }
 
@@ -116,7 +117,8 @@ static void start(Fake *f)
 
 	f->started = true;
 	for (uint32_t i = 0; i < f->pin.n; i++)
-		now_event(f, (Msg){ .type = MSG_PIN, .pin = { str_bytes(f->pin.p[i].name), f->pin.p[i].ip } });
+		now_event(f,
+			  (Msg){ .type = MSG_PIN, .pin = { str_bytes(f->pin.p[i].name), f->pin.p[i].ip } });
 	now_event(f, (Msg){ .type = MSG_IFACE,
 			    .iface = { IFACE_INDEX, str_bytes(f->iface), mac, f->mtu, 1, 1 } });
 	start_addresses(f);
@@ -158,7 +160,8 @@ static void emit_ip(Fake *f, uint32_t tx_id, Bytes data, int64_t at)
 	} else if (data.n > f->mtu && p.df) {
 		notsent(f, tx_id, at, NOTSENT_TOO_LONG, "message too long");
 	} else if (on_link(f, p.dst) && !fake_host(f, p.dst)) {
-		notsent(f, tx_id, at + NEIGHBOUR_TRIES_S * NS_PER_S, NOTSENT_NO_NEIGHBOUR, "nobody answers ARP");
+		notsent(f, tx_id, at + NEIGHBOUR_TRIES_S * NS_PER_S, NOTSENT_NO_NEIGHBOUR,
+			"nobody answers ARP");
 	} else if (!on_link(f, p.dst) && !f->gateway.v) {
 		notsent(f, tx_id, at, NOTSENT_NO_ROUTE, "network unreachable");
 	} else { /* the stamp is taken behind our own queue */
@@ -195,8 +198,9 @@ static void emit_frame(Fake *f, const Msg *m)
 	if (f->limit_packets && m->emit.purpose != PURPOSE_CLEANUP && f->count.probes > f->limit_packets) {
 		notsent(f, m->emit.tx_id, at, NOTSENT_BUDGET, "packets");
 		if (!f->stopped)
-			fake_event(f, at, &(Msg){ .type = MSG_STOP,
-						  .stop = { STOP_BUDGET, str_bytes(STR("packets")) } });
+			fake_event(f, at,
+				   &(Msg){ .type = MSG_STOP,
+					   .stop = { STOP_BUDGET, str_bytes(STR("packets")) } });
 		f->stopped = true;
 	} else if (m->emit.kind == EMIT_ETHER) {
 		emit_ether(f, m->emit.tx_id, data, at);
@@ -232,7 +236,8 @@ static void emit(Port *port, const Msg *m)
 		break;
 	case MSG_CLAIM:
 		now_event(f, (Msg){ .type = MSG_CLAIMED,
-				    .claimed = { m->claim.id, 1, m->claim.port ? m->claim.port : 60999, { 0 } } });
+				    .claimed = {
+					    m->claim.id, 1, m->claim.port ? m->claim.port : 60999, { 0 } } });
 		break;
 	case MSG_WAIT:
 		tick.tick.id = m->wait.id;

@@ -114,11 +114,16 @@ typedef struct LinkWord {
 } LinkWord;
 
 static const LinkWord link_words[] = {
-	{ "delay", offsetof(FakeLink, delay), 'd' },       { "jitter", offsetof(FakeLink, jitter), 'd' },
-	{ "backdelay", offsetof(FakeLink, backdelay), 'd' }, { "loss", offsetof(FakeLink, loss), 'p' },
-	{ "backloss", offsetof(FakeLink, backloss), 'p' }, { "dup", offsetof(FakeLink, dup), 'p' },
-	{ "reorder", offsetof(FakeLink, reorder), 'p' },   { "corrupt", offsetof(FakeLink, corrupt), 'p' },
-	{ "mtu", offsetof(FakeLink, mtu), 'n' },	   { "backmtu", offsetof(FakeLink, backmtu), 'n' },
+	{ "delay", offsetof(FakeLink, delay), 'd' },
+	{ "jitter", offsetof(FakeLink, jitter), 'd' },
+	{ "backdelay", offsetof(FakeLink, backdelay), 'd' },
+	{ "loss", offsetof(FakeLink, loss), 'p' },
+	{ "backloss", offsetof(FakeLink, backloss), 'p' },
+	{ "dup", offsetof(FakeLink, dup), 'p' },
+	{ "reorder", offsetof(FakeLink, reorder), 'p' },
+	{ "corrupt", offsetof(FakeLink, corrupt), 'p' },
+	{ "mtu", offsetof(FakeLink, mtu), 'n' },
+	{ "backmtu", offsetof(FakeLink, backmtu), 'n' },
 };
 
 static bool link_word(Words *w, FakeLink *l, Str s)

@@ -146,9 +146,10 @@ static void udp_input(Fake *f, FakeHost *h, const FakePacket *p, int64_t at)
 	else if (has_port(&h->udp, port))
 		udp_reply(f, h, p, payload, at);
 	else if (!has_port(&h->discard, port) && !has_port(&h->filtered, port))
-		fake_reply(f, h, h->npath,
-			   fake_error(f, h->ip, p, p->src.v == 4 ? 3 : 1, p->src.v == 4 ? 3 : 4, 0, FULL_QUOTE),
-			   at + SERVICE_NS);
+		fake_reply(
+			f, h, h->npath,
+			fake_error(f, h->ip, p, p->src.v == 4 ? 3 : 1, p->src.v == 4 ? 3 : 4, 0, FULL_QUOTE),
+			at + SERVICE_NS);
 }
 
 /* ---- TCP ---- */
@@ -159,7 +160,8 @@ typedef struct Segment {
 	uint8_t flags;
 } Segment;
 
-static void tcp_reply(Fake *f, FakeHost *h, const FakePacket *p, uint32_t seq, uint32_t ack, uint8_t flags, int64_t at)
+static void tcp_reply(Fake *f, FakeHost *h, const FakePacket *p, uint32_t seq, uint32_t ack, uint8_t flags,
+		      int64_t at)
 {
 	bool syn = flags & SYN;
 	FakePacket r = answer(f, p, syn ? 24 : 20);
@@ -182,7 +184,8 @@ static FakeConn *find_conn(Fake *f, const FakeHost *h, const FakePacket *p, cons
 	for (uint32_t i = 0; i < f->conn.n; i++) {
 		FakeConn *c = &f->conn.p[i];
 
-		if (!c->closed && c->host == h && ip_eq(c->src, p->src) && c->sport == s->sport && c->dport == s->dport)
+		if (!c->closed && c->host == h && ip_eq(c->src, p->src) && c->sport == s->sport &&
+		    c->dport == s->dport)
 			return c;
 	}
 	return NULL;

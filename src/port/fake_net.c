@@ -4,7 +4,13 @@
  */
 #include "port/fake_inside.h"
 
-enum { ROUTER_TTL = 255, REORDER_LATE_MS = 10, ICMP_TIME_EXCEEDED = 11, ICMP_UNREACHABLE = 3, FRAG_NEEDED = 4 };
+enum {
+	ROUTER_TTL = 255,
+	REORDER_LATE_MS = 10,
+	ICMP_TIME_EXCEEDED = 11,
+	ICMP_UNREACHABLE = 3,
+	FRAG_NEEDED = 4
+};
 
 /* ---- packets ---- */
 
@@ -94,7 +100,9 @@ void fake_checksum(FakePacket *p)
 FakePacket fake_error(Fake *f, Ip by, const FakePacket *about, uint8_t type, uint8_t code, uint32_t word,
 		      uint32_t quote)
 {
-	FakePacket e = { .src = by, .dst = about->src, .ttl = ROUTER_TTL, .proto = by.v == 4 ? 1 : 58, .id = 1 };
+	FakePacket e = {
+		.src = by, .dst = about->src, .ttl = ROUTER_TTL, .proto = by.v == 4 ? 1 : 58, .id = 1
+	};
 	Bytes whole = fake_bytes(f, about);
 	size_t n = whole.n - about->body.n + quote;
 	size_t cap = 8 + whole.n;
@@ -202,7 +210,8 @@ static void deliver(Fake *f, const FakeHost *h, Bytes packet, int64_t at)
 	Writer w = writer(arena_alloc(f->a, n), n);
 	Mac gateway = { { 2, 0, 0, 0, 0, 0xfe } };
 	Mac from = h->npath ? gateway : h->has_mac ? h->mac : (Mac){ { 2, 0, 0, 0, 1, h->ip.b[3] } };
-	Msg m = { .type = MSG_FRAME, .frame = { .rx_ns = at, .source = STAMP_VIRTUAL, .csum = RX_CSUM_UNKNOWN } };
+	Msg m = { .type = MSG_FRAME,
+		  .frame = { .rx_ns = at, .source = STAMP_VIRTUAL, .csum = RX_CSUM_UNKNOWN } };
 
 	wr_bytes(&w, BYTES(f->mac.b, 6));
 	wr_bytes(&w, BYTES(from.b, 6));
@@ -291,7 +300,9 @@ static bool may_complain(FakeHop *h, int64_t at)
 /* The address that a flow sees of this hop: by ports, as ECMP hashes them. */
 static Ip hop_address(const FakeHop *h, const FakePacket *p)
 {
-	uint64_t flow = p->body.n >= 4 && p->proto != 1 && p->proto != 58 ? bytes_hash(bytes_slice(p->body, 0, 4)) : 0;
+	uint64_t flow = p->body.n >= 4 && p->proto != 1 && p->proto != 58
+				? bytes_hash(bytes_slice(p->body, 0, 4))
+				: 0;
 
 	return h->ecmp.v && rng_mix(flow) & 1 ? h->ecmp : h->ip;
 }
@@ -302,7 +313,9 @@ static void expired(Fake *f, FakeHost *host, uint32_t i, const FakePacket *p, in
 
 	if (may_complain(h, at))
 		fake_reply(f, host, i,
-			   fake_error(f, hop_address(h, p), p, p->src.v == 4 ? ICMP_TIME_EXCEEDED : 3, 0, 0, h->quote), at);
+			   fake_error(f, hop_address(h, p), p, p->src.v == 4 ? ICMP_TIME_EXCEEDED : 3, 0, 0,
+				      h->quote),
+			   at);
 }
 
 static void too_big(Fake *f, FakeHost *host, uint32_t i, const FakePacket *p, uint32_t mtu, int64_t at)
@@ -311,7 +324,9 @@ static void too_big(Fake *f, FakeHost *host, uint32_t i, const FakePacket *p, ui
 	bool v4 = p->src.v == 4;
 
 	if (!h->blackhole && may_complain(h, at))
-		fake_reply(f, host, i, fake_error(f, h->ip, p, v4 ? ICMP_UNREACHABLE : 2, v4 ? FRAG_NEEDED : 0, mtu, h->quote),
+		fake_reply(f, host, i,
+			   fake_error(f, h->ip, p, v4 ? ICMP_UNREACHABLE : 2, v4 ? FRAG_NEEDED : 0, mtu,
+				      h->quote),
 			   at);
 }
 

@@ -16,18 +16,17 @@
 
 enum { ME = 0x0a000001, PEER = 0x0a140304, GW = 0x0a0000fe, NEAR = 0x0a000002 };
 
-static const char network[] =
-	"# a chain of three routers\n"
-	"iface eth0 10.0.0.1/24 mac 02:00:00:00:00:01 mtu 1500\n"
-	"gateway 10.0.0.254\n"
-	"resolver 10.0.0.53\n"
-	"pin www.acme.corp 10.20.3.4\n"
-	"hop 10.0.0.254 delay 1ms\n"
-	"hop 10.1.0.1 delay 2ms nat 192.0.2.1 tos 0\n"
-	"hop 10.2.0.1 delay 2ms quote 200 mtu 1400\n"
-	"host 10.20.3.4 via 10.0.0.254 10.1.0.1 10.2.0.1 delay 1ms tcp 80 udp 7\n"
-	"host 10.0.0.2 mac 02:00:00:00:00:22 mac2 02:00:00:00:00:33 delay 500us\n"
-	"host 10.0.0.53 dns www.acme.corp=10.20.3.4\n";
+static const char network[] = "# a chain of three routers\n"
+			      "iface eth0 10.0.0.1/24 mac 02:00:00:00:00:01 mtu 1500\n"
+			      "gateway 10.0.0.254\n"
+			      "resolver 10.0.0.53\n"
+			      "pin www.acme.corp 10.20.3.4\n"
+			      "hop 10.0.0.254 delay 1ms\n"
+			      "hop 10.1.0.1 delay 2ms nat 192.0.2.1 tos 0\n"
+			      "hop 10.2.0.1 delay 2ms quote 200 mtu 1400\n"
+			      "host 10.20.3.4 via 10.0.0.254 10.1.0.1 10.2.0.1 delay 1ms tcp 80 udp 7\n"
+			      "host 10.0.0.2 mac 02:00:00:00:00:22 mac2 02:00:00:00:00:33 delay 500us\n"
+			      "host 10.0.0.53 dns www.acme.corp=10.20.3.4\n";
 
 static Arena arena;
 static Fake *f;
@@ -74,8 +73,9 @@ static Msg until(MsgType t)
 
 static void emit(EmitKind kind, Bytes data, int64_t not_before)
 {
-	fake_port(f)->emit(fake_port(f), &(Msg){ .type = MSG_EMIT,
-						 .emit = { 1, 0, (uint8_t)kind, PURPOSE_PROBE, 0, not_before, data } });
+	fake_port(f)->emit(fake_port(f),
+			   &(Msg){ .type = MSG_EMIT,
+				   .emit = { 1, 0, (uint8_t)kind, PURPOSE_PROBE, 0, not_before, data } });
 }
 
 static WirePacket frame(Msg m)
@@ -92,7 +92,13 @@ static Bytes ping(uint32_t dst, uint8_t ttl, size_t size, bool df)
 {
 	static const uint8_t zeros[2000];
 
-	return tp_ip4((TpIp){ .src = ME, .dst = dst, .proto = 1, .id = 7, .ttl = ttl, .tos = 40, .frag = df ? 0x4000 : 0 },
+	return tp_ip4((TpIp){ .src = ME,
+			      .dst = dst,
+			      .proto = 1,
+			      .id = 7,
+			      .ttl = ttl,
+			      .tos = 40,
+			      .frag = df ? 0x4000 : 0 },
 		      tp_icmp(8, 0, 0x00010002, BYTES(zeros, size)));
 }
 
@@ -161,7 +167,8 @@ static uint8_t tcp_flags(uint16_t port, uint8_t flags, uint32_t ack)
 {
 	emit(EMIT_IP4,
 	     tp_ip4((TpIp){ .src = ME, .dst = PEER, .proto = 6, .id = 3 },
-		    tp_tcp((TpTcp){ 5000, port, 77, ack, flags, 1000 }, (Bytes){ 0 })), 0);
+		    tp_tcp((TpTcp){ 5000, port, 77, ack, flags, 1000 }, (Bytes){ 0 })),
+	     0);
 	WirePacket p = frame((until(MSG_SENT), next()));
 	const WireLayer *l = wire_find(&p, WIRE_TCP);
 	assert_int_equal(wire_num(l, F_TCP_DPORT), 5000);
@@ -176,8 +183,10 @@ static void tcp_ports(void **state)
 	assert_int_equal(fake_count(f).half_open, 1);
 	assert_int_equal(tcp_flags(81, 2, 0), 0x14);
 	assert_int_equal(tcp_flags(81, 16, 9), 0x04);
-	emit(EMIT_IP4, tp_ip4((TpIp){ .src = ME, .dst = PEER, .proto = 6, .id = 3 },
-			      tp_tcp((TpTcp){ 5000, 80, 78, 0, 4, 0 }, (Bytes){ 0 })), 0);
+	emit(EMIT_IP4,
+	     tp_ip4((TpIp){ .src = ME, .dst = PEER, .proto = 6, .id = 3 },
+		    tp_tcp((TpTcp){ 5000, 80, 78, 0, 4, 0 }, (Bytes){ 0 })),
+	     0);
 	assert_int_equal(fake_count(f).half_open, 0);
 	assert_int_equal(fake_count(f).rst_seen, 1);
 }
@@ -186,14 +195,20 @@ static void udp_and_dns(void **state)
 {
 	(void)state;
 	until(MSG_GO);
-	emit(EMIT_IP4, tp_ip4((TpIp){ .src = ME, .dst = PEER, .proto = 17, .id = 1 }, tp_udp(5000, 7, TP_TEXT("hi"))), 0);
+	emit(EMIT_IP4,
+	     tp_ip4((TpIp){ .src = ME, .dst = PEER, .proto = 17, .id = 1 }, tp_udp(5000, 7, TP_TEXT("hi"))),
+	     0);
 	WirePacket p = frame((until(MSG_SENT), next()));
 	assert_true(bytes_eq(p.payload, TP_TEXT("hi")));
-	emit(EMIT_IP4, tp_ip4((TpIp){ .src = ME, .dst = PEER, .proto = 17, .id = 1 }, tp_udp(5000, 8, TP_TEXT("hi"))), 0);
+	emit(EMIT_IP4,
+	     tp_ip4((TpIp){ .src = ME, .dst = PEER, .proto = 17, .id = 1 }, tp_udp(5000, 8, TP_TEXT("hi"))),
+	     0);
 	p = frame((until(MSG_SENT), next()));
 	assert_int_equal(wire_num(wire_find(&p, WIRE_ICMP), F_ICMP_CODE), 3);
-	emit(EMIT_IP4, tp_ip4((TpIp){ .src = ME, .dst = 0x0a000035, .proto = 17, .id = 1 },
-			      tp_udp(5000, 53, tp_dns(9, 0x0100, "www.acme.corp"))), 0);
+	emit(EMIT_IP4,
+	     tp_ip4((TpIp){ .src = ME, .dst = 0x0a000035, .proto = 17, .id = 1 },
+		    tp_udp(5000, 53, tp_dns(9, 0x0100, "www.acme.corp"))),
+	     0);
 	p = frame((until(MSG_SENT), next()));
 	const WireLayer *dns = wire_find(&p, WIRE_DNS);
 	assert_non_null(dns);
@@ -203,8 +218,8 @@ static void udp_and_dns(void **state)
 
 static void arp_by_two(void **state)
 {
-	uint8_t request[42] = { 255, 255, 255, 255, 255, 255, 2, 0, 0, 0, 0, 1, 8, 6, 0, 1, 8, 0, 6, 4, 0, 1,
-				2, 0, 0, 0, 0, 1, 10, 0, 0, 1, 0, 0, 0, 0, 0, 0, 10, 0, 0, 2 };
+	uint8_t request[42] = { 255, 255, 255, 255, 255, 255, 2, 0,  0, 0, 0, 1, 8, 6, 0, 1, 8, 0,  6, 4, 0,
+				1,   2,	  0,   0,   0,	 0,   1, 10, 0, 0, 1, 0, 0, 0, 0, 0, 0, 10, 0, 0, 2 };
 
 	(void)state;
 	until(MSG_GO);
@@ -228,7 +243,8 @@ static void nobody_on_the_link(void **state)
 static uint64_t bad_line(uint64_t seed)
 {
 	open_network("iface eth0 10.0.0.1/24\n"
-		     "host 10.0.0.2 delay 5ms jitter 2ms loss 0.1 dup 0.1 reorder 0.1 corrupt 0.1\n", seed);
+		     "host 10.0.0.2 delay 5ms jitter 2ms loss 0.1 dup 0.1 reorder 0.1 corrupt 0.1\n",
+		     seed);
 	until(MSG_GO);
 	for (int i = 0; i < 200; i++)
 		emit(EMIT_IP4, ping(NEAR, 64, 56, false), i * NS_PER_MS);
@@ -250,8 +266,8 @@ static void the_same_bit_for_bit(void **state)
 
 static void wrong_lines_are_refused(void **state)
 {
-	static const char *const wrong[] = { "host", "hop 10.0.0.1 loss x", "frobnicate", "host 10.0.0.2 delay 5",
-					     "iface eth0 10.0.0.1" };
+	static const char *const wrong[] = { "host", "hop 10.0.0.1 loss x", "frobnicate",
+					     "host 10.0.0.2 delay 5", "iface eth0 10.0.0.1" };
 	Str error;
 
 	(void)state;
@@ -264,9 +280,15 @@ static void wrong_lines_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(rows_come_before_go), T(echo_takes_the_way_there_and_back), T(routers_complain_with_their_quotes),
-		T(steps_of_the_mtu),    T(tcp_ports),                         T(udp_and_dns),
-		T(arp_by_two),          T(nobody_on_the_link),                T(the_same_bit_for_bit),
+		T(rows_come_before_go),
+		T(echo_takes_the_way_there_and_back),
+		T(routers_complain_with_their_quotes),
+		T(steps_of_the_mtu),
+		T(tcp_ports),
+		T(udp_and_dns),
+		T(arp_by_two),
+		T(nobody_on_the_link),
+		T(the_same_bit_for_bit),
 		T(wrong_lines_are_refused),
 	};
 

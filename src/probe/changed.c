@@ -32,7 +32,8 @@ static bool is_silent(WireId proto, unsigned field)
 static bool is_checksum(WireId proto, unsigned field)
 {
 	return (proto == WIRE_TCP && field == F_TCP_CHKSUM) || (proto == WIRE_UDP && field == F_UDP_CHKSUM) ||
-	       (proto == WIRE_ICMP && field == F_ICMP_CHKSUM) || (proto == WIRE_ICMPV6 && field == F_ICMPV6_CKSUM);
+	       (proto == WIRE_ICMP && field == F_ICMP_CHKSUM) ||
+	       (proto == WIRE_ICMPV6 && field == F_ICMPV6_CKSUM);
 }
 
 /* ---- options ---- */
@@ -178,7 +179,8 @@ static const WireLayer *same_layer(const WirePacket *p, unsigned at, const WireP
 	return NULL;
 }
 
-uint32_t packet_changed(const WirePacket *sent, const WirePacket *quote, Arena *a, Str *ret_text, uint32_t max)
+uint32_t packet_changed(const WirePacket *sent, const WirePacket *quote, Arena *a, Str *ret_text,
+			uint32_t max)
 {
 	Changes c = { .a = a, .text = ret_text, .max = max };
 

@@ -17,6 +17,7 @@
 
 /* "IP.tos: 0x28 -> 0x0", "TCP.options: MSS 1460 -> 1400"; how many there are, of
  * which at most `max` are written.  `quote` has unset fields where it ends. */
-uint32_t packet_changed(const WirePacket *sent, const WirePacket *quote, Arena *a, Str *ret_text, uint32_t max);
+uint32_t packet_changed(const WirePacket *sent, const WirePacket *quote, Arena *a, Str *ret_text,
+			uint32_t max);
 
 #endif

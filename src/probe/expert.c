@@ -144,7 +144,8 @@ bool expert_corrupted(const PacketId *probe, const PacketId *answer)
 {
 	bool icmp = answer->proto == (answer->v == 4 ? PROTO_ICMP : PROTO_ICMP6);
 
-	return icmp && (answer->v == 4 ? answer->kind == 0 : answer->kind == 129) && answer->content != probe->content;
+	return icmp && (answer->v == 4 ? answer->kind == 0 : answer->kind == 129) &&
+	       answer->content != probe->content;
 }
 
 static void check_ttl(Expert *e, const PacketId *answer)
@@ -170,8 +171,8 @@ static void check_mtu(Expert *e, const PacketId *probe, const PacketId *answer)
 	uint32_t least = answer->v == 4 ? 68 : 1280;
 
 	if (needed && (mtu < least || mtu >= probe->ip_len))
-		warn_add(e->ws, WARN_FRAG_NEEDED, 1, "%s says %u for a packet of %u bytes", ip_text(answer->src).s, mtu,
-			 probe->ip_len);
+		warn_add(e->ws, WARN_FRAG_NEEDED, 1, "%s says %u for a packet of %u bytes",
+			 ip_text(answer->src).s, mtu, probe->ip_len);
 }
 
 static void check_quote(Expert *e, const PacketId *probe, const PacketId *answer)
@@ -183,8 +184,8 @@ static void check_quote(Expert *e, const PacketId *probe, const PacketId *answer
 	IpText by = ip_text(answer->src);
 	bool ports = q.have & HAVE_PORTS && (probe->proto == PROTO_TCP || probe->proto == PROTO_UDP);
 	if (!ip_eq(q.src, probe->src) || (ports && q.a != probe->a))
-		warn_add(e->ws, WARN_NAT, 1, "%s quotes %s port %u, sent was %s port %u", by.s, ip_text(q.src).s,
-			 ports ? q.a : 0, ip_text(probe->src).s, ports ? probe->a : 0);
+		warn_add(e->ws, WARN_NAT, 1, "%s quotes %s port %u, sent was %s port %u", by.s,
+			 ip_text(q.src).s, ports ? q.a : 0, ip_text(probe->src).s, ports ? probe->a : 0);
 	if (q.tos >> 2 != probe->tos >> 2)
 		warn_add(e->ws, WARN_DSCP, 1, "%s saw %u, sent was %u", by.s, q.tos >> 2, probe->tos >> 2);
 	if ((q.tos & 3) != (probe->tos & 3))
@@ -216,8 +217,8 @@ void expert_match(Expert *e, const PacketId *probe, const PacketId *answer, cons
 	if (m->how == HOW_REDIRECT)
 		warn_add(e->ws, WARN_REDIRECT, 1, "from %s", src.s);
 	if (m->verdict == VERDICT_UNSOLICITED) {
-		warn_add(e->ws, answer->has_dns && answer->a == 53 ? WARN_DNS_UNMATCHED : WARN_UNSOLICITED, 1, "from %s",
-			 src.s);
+		warn_add(e->ws, answer->has_dns && answer->a == 53 ? WARN_DNS_UNMATCHED : WARN_UNSOLICITED, 1,
+			 "from %s", src.s);
 		return;
 	}
 	if (m->ambiguous)

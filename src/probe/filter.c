@@ -190,7 +190,7 @@ bool filter_match(const Filter *f, Bytes frame, WireId first)
 
 /* ---- stacks ---- */
 
-#define NETS (WIRE_BIT(WIRE_ARP) | WIRE_BIT(WIRE_IP) | WIRE_BIT(WIRE_IPV6))
+#define NETS	   (WIRE_BIT(WIRE_ARP) | WIRE_BIT(WIRE_IP) | WIRE_BIT(WIRE_IPV6))
 #define TRANSPORTS (WIRE_BIT(WIRE_ICMP) | WIRE_BIT(WIRE_ICMPV6) | WIRE_BIT(WIRE_UDP) | WIRE_BIT(WIRE_TCP))
 
 /* What having some layers rules out: the outermost network and transport
@@ -262,8 +262,9 @@ static void test_stacks(const FilterTest *t, bool negated, StackSet *s)
 		uint64_t no = 0;
 
 		if (t->kind == TEST_LINK && !t->depth)
-			no = t->over == OVER_IP4 ? WIRE_BIT(WIRE_IP) :
-			     t->over == OVER_IP6 ? WIRE_BIT(WIRE_IPV6) : WIRE_BIT(WIRE_ARP);
+			no = t->over == OVER_IP4   ? WIRE_BIT(WIRE_IP)
+			     : t->over == OVER_IP6 ? WIRE_BIT(WIRE_IPV6)
+						   : WIRE_BIT(WIRE_ARP);
 		stacks_add(s, 0, no);
 		return;
 	}
@@ -336,8 +337,11 @@ static void net_text(const FilterTest *t, uint8_t over, Sb *out)
 		ip_format(t->net.ip, net);
 	else
 		net_format(t->net, net);
-	sb_printf(out, "%s %s%s %s", over == OVER_IP4 ? "ip" : over == OVER_IP6 ? "ip6" : "arp", dir_text(t->dir),
-		  host ? "host" : "net", net);
+	sb_printf(out, "%s %s%s %s",
+		  over == OVER_IP4   ? "ip"
+		  : over == OVER_IP6 ? "ip6"
+				     : "arp",
+		  dir_text(t->dir), host ? "host" : "net", net);
 }
 
 static void port_text(const FilterTest *t, uint8_t transport, Sb *out)
@@ -355,7 +359,8 @@ static void number_text(const FilterTest *t, uint8_t over, Sb *out)
 }
 
 /* Each bit of `set` by `one`, joined by or. */
-static void bits_text(const FilterTest *t, uint8_t set, void (*one)(const FilterTest *, uint8_t, Sb *), Sb *out)
+static void bits_text(const FilterTest *t, uint8_t set, void (*one)(const FilterTest *, uint8_t, Sb *),
+		      Sb *out)
 {
 	bool several = (set & (set - 1)) != 0;
 	const char *join = "";
@@ -393,7 +398,10 @@ static void test_text(const FilterTest *t, Sb *out)
 		sb_cstr(out, t->over == OVER_IP4 ? "ip" : t->over == OVER_IP6 ? "ip6" : "arp");
 		return;
 	case TEST_PROTO:
-		sb_cstr(out, t->proto == 6 ? "tcp" : t->proto == 17 ? "udp" : t->proto == 1 ? "icmp" : "icmp6");
+		sb_cstr(out, t->proto == 6    ? "tcp"
+			     : t->proto == 17 ? "udp"
+			     : t->proto == 1  ? "icmp"
+					      : "icmp6");
 	}
 }
 

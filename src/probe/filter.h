@@ -29,8 +29,8 @@ typedef struct Filter Filter;
 
 typedef struct FilterError {
 	uint32_t from, to; /* bytes of the filter's text */
-	Str message;       /* one sentence without a full stop */
-	Str hint;          /* what to write instead; may be empty */
+	Str message;	   /* one sentence without a full stop */
+	Str hint;	   /* what to write instead; may be empty */
 } FilterError;
 
 /* NULL, with the error, for what is no filter.  "" is one: everything passes. */

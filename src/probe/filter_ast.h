@@ -30,11 +30,12 @@ typedef struct FilterTest {
 	TestKind kind;
 	TestDir dir;
 	uint8_t over;
-	uint8_t ports;  /* TEST_PORT */
-	uint8_t proto;  /* TEST_PROTO, TEST_NUMBER */
-	bool bare;      /* host or net without protocol */
-	bool any_vlan;  /* `vlan` without id */
-	uint8_t depth;  /* VLAN tags that stand before what is tested: pcap-filter's `vlan` shifts all that follows */
+	uint8_t ports;	 /* TEST_PORT */
+	uint8_t proto;	 /* TEST_PROTO, TEST_NUMBER */
+	bool bare;	 /* host or net without protocol */
+	bool any_vlan;	 /* `vlan` without id */
+	uint8_t depth;	 /* VLAN tags that stand before what is tested: pcap-filter's `vlan` shifts all that
+			    follows */
 	uint16_t lo, hi; /* ports; lo: VLAN id */
 	Net net;
 } FilterTest;

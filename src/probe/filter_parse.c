@@ -16,19 +16,19 @@ typedef struct Token {
 typedef struct Parser {
 	Arena *a;
 	Str text;
-	uint32_t at;      /* behind `tok` */
+	uint32_t at; /* behind `tok` */
 	Token tok;
 	unsigned nesting;
-	uint8_t vlans;    /* `vlan` tests so far */
-	FilterTest last;  /* qualifiers for an id without any */
+	uint8_t vlans;	 /* `vlan` tests so far */
+	FilterTest last; /* qualifiers for an id without any */
 	bool last_set;
 	FilterError *err;
 	bool failed;
 } Parser;
 
-static const char hint_rest[] =
-	"filters know host, net, port, portrange, proto, vlan with src and dst, and ip ip6 arp tcp udp icmp icmp6; "
-	"select by anything else in the program: [p for p in sniff(..) if ..]";
+static const char hint_rest[] = "filters know host, net, port, portrange, proto, vlan with src and dst, and "
+				"ip ip6 arp tcp udp icmp icmp6; "
+				"select by anything else in the program: [p for p in sniff(..) if ..]";
 
 static FilterNode *fail(Parser *p, Token t, const char *hint, const char *message)
 {
@@ -138,7 +138,8 @@ static bool id_net(Parser *p, FilterTest *t, bool host)
 
 	if ((host && slash) || !net_parse(p->tok.text, &t->net)) {
 		fail(p, p->tok, host ? "host 10.0.0.1" : "net 10.0.0.0/24",
-		     host ? "'%.*s' is no numeric address" : "'%.*s' is no network (its host bits must be zero)");
+		     host ? "'%.*s' is no numeric address"
+			  : "'%.*s' is no network (its host bits must be zero)");
 		return false;
 	}
 	uint8_t fits = t->net.ip.v == 4 ? OVER_IP4 | OVER_ARP : OVER_IP6;
@@ -274,7 +275,8 @@ static bool take_type(Parser *p, IdKind *ret_kind)
 		const char *name;
 		IdKind kind;
 	} types[] = {
-		{ "host", ID_HOST }, { "net", ID_NET }, { "port", ID_PORT }, { "portrange", ID_RANGE }, { "proto", ID_PROTO },
+		{ "host", ID_HOST },	   { "net", ID_NET },	  { "port", ID_PORT },
+		{ "portrange", ID_RANGE }, { "proto", ID_PROTO },
 	};
 
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
@@ -292,7 +294,8 @@ static FilterNode *qualified(Parser *p, const ProtoWord *w, TestDir dir, IdKind 
 
 	if (kind == ID_HOST || kind == ID_NET) {
 		if (w && !network)
-			return fail(p, at, "join them by and: udp and host 10.0.0.1", "'%.*s' has no addresses of its own");
+			return fail(p, at, "join them by and: udp and host 10.0.0.1",
+				    "'%.*s' has no addresses of its own");
 		t.kind = TEST_NET;
 		t.bare = !w;
 		t.over = w ? w->over : 0;
@@ -303,7 +306,8 @@ static FilterNode *qualified(Parser *p, const ProtoWord *w, TestDir dir, IdKind 
 		t.over = w ? w->over : OVER_IP4 | OVER_IP6;
 	} else {
 		if (w && !w->ports)
-			return fail(p, at, "join them by and: ip and port 53", "'%.*s' has no ports of its own");
+			return fail(p, at, "join them by and: ip and port 53",
+				    "'%.*s' has no ports of its own");
 		t.kind = TEST_PORT;
 		t.over = OVER_IP4 | OVER_IP6;
 		t.ports = w ? w->ports : PORT_TCP | PORT_UDP;
@@ -340,7 +344,8 @@ static FilterNode *bare_id(Parser *p)
 		return id_node(p, p->last, (IdKind)p->last.lo);
 	if (number || addr)
 		return fail(p, t, "host 10.0.0.1, net 10.0.0.0/8, port 53", "'%.*s' needs a word before it");
-	return fail(p, t, hint_rest, tok_end(p) ? "the filter ends where a test is due%.*s" : "'%.*s' is no test");
+	return fail(p, t, hint_rest,
+		    tok_end(p) ? "the filter ends where a test is due%.*s" : "'%.*s' is no test");
 }
 
 static FilterNode *primary(Parser *p)
@@ -380,7 +385,8 @@ static FilterNode *parse_not(Parser *p)
 	} else if (take(p, "(")) {
 		n = parse_or_chain(p);
 		if (n && !take(p, ")"))
-			n = fail(p, p->tok, "", tok_end(p) ? "a ')' is missing%.*s" : "'%.*s' stands where ')' is due");
+			n = fail(p, p->tok, "",
+				 tok_end(p) ? "a ')' is missing%.*s" : "'%.*s' stands where ')' is due");
 	} else {
 		n = primary(p);
 	}

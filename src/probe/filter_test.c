@@ -233,11 +233,13 @@ static Bytes random_frame(Rand *r, uint8_t *buf)
 /* A test; `exact`: libpcap reads this very text as we do. */
 static void random_test(Rand *r, Sb *out, bool *exact, unsigned *vlans)
 {
-	static const char *const plain[] = { "ip", "ip6", "arp", "tcp", "udp", "icmp", "icmp6", "proto 47",
+	static const char *const plain[] = { "ip",	   "ip6",	   "arp",	  "tcp",
+					     "udp",	   "icmp",	   "icmp6",	  "proto 47",
 					     "ip proto 6", "ip6 proto 58", "ip6 proto 44" };
 	static const char *const dirs[] = { "", "src ", "dst ", "src or dst ", "src and dst " };
-	static const char *const hosts[] = { "ip %shost 10.0.0.1", "arp %shost 10.0.0.2", "ip6 %shost fe80::1",
-					     "ip %snet 10.0.0.0/8", "ip6 %snet fe80::/64", "arp %snet 10.0.0.0/31" };
+	static const char *const hosts[] = { "ip %shost 10.0.0.1",  "arp %shost 10.0.0.2",
+					     "ip6 %shost fe80::1",  "ip %snet 10.0.0.0/8",
+					     "ip6 %snet fe80::/64", "arp %snet 10.0.0.0/31" };
 	static const char *const portforms[] = { "tcp %sport 80", "udp %sport 53", "udp %sportrange 50-500" };
 	static const char *const loose[] = { "%shost 10.0.0.1", "%snet 10.0.0.0/16", "%sport 443",
 					     "%sportrange 80-443", "%shost fe80::2" };
@@ -340,7 +342,8 @@ static uint32_t compare(pcap_t *pc, const char *text, const Filter *f, const Byt
 		bool ours = filter_match(f, frames[i], WIRE_ETHER);
 
 		if (ours != oracle_match(&o, frames[i]))
-			print_message("frame %d of %zu bytes, filter %s: ours %d\n", i, frames[i].n, text, ours);
+			print_message("frame %d of %zu bytes, filter %s: ours %d\n", i, frames[i].n, text,
+				      ours);
 		assert_int_equal(ours, oracle_match(&o, frames[i]));
 		passed += ours;
 	}

@@ -84,7 +84,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint64_t before = op & 0x80 && f.added ? f.added : 0;
 
 		if ((op & 7) < 3)
-			f.added = matcher_add(f.m, b, firsts[op >> 3 & 3], at > 0, before) ? matcher_count(f.m) : f.added;
+			f.added = matcher_add(f.m, b, firsts[op >> 3 & 3], at > 0, before)
+					  ? matcher_count(f.m)
+					  : f.added;
 		else if ((op & 7) == 6)
 			matcher_drop(f.m, b.n ? b.p[0] : 0);
 		else if ((op & 7) == 7)

@@ -25,7 +25,7 @@ enum { IDENTITY_GROUPS = 64 };
 /* Ports (ICMP: ids) that are ours at one source address. */
 typedef struct OwnPorts {
 	uint8_t proto; /* 6, 17; 1, 58: ICMP */
-	Ip src;        /* v 0: any of ours */
+	Ip src;	       /* v 0: any of ours */
 	VEC(uint16_t) port;
 } OwnPorts;
 

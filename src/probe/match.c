@@ -36,7 +36,7 @@ typedef struct Probe {
 	uint64_t group;
 	PacketId id;
 	uint64_t answer, further; /* bytes hashes of the first and of the latest other answer */
-	uint64_t leader;          /* first of its group, which knows whether it is answered */
+	uint64_t leader;	  /* first of its group, which knows whether it is answered */
 	bool open, answered, dropped;
 	Link link[KEYS];
 } Probe;
@@ -48,7 +48,7 @@ typedef struct Bucket {
 struct Matcher {
 	Arena *a;
 	Probe *chunk[CHUNKS];
-	uint64_t count;  /* numbers given */
+	uint64_t count;	 /* numbers given */
 	uint64_t opened; /* the first number that is still open */
 	Bucket *bucket;
 	uint32_t nbuckets;
@@ -401,7 +401,7 @@ typedef struct Pick {
 typedef struct Ask {
 	Matcher *m;
 	const PacketId *id;  /* the packet, or the quote in it */
-	Ends ends;           /* of a flow */
+	Ends ends;	     /* of a flow */
 	uint64_t bytes_hash; /* of the packet received */
 	/* 0: this probe can't be it; else how much agrees */
 	unsigned (*fits)(const struct Ask *q, const Probe *p);
@@ -475,7 +475,8 @@ static unsigned tcp_fits(const PacketId *p, const PacketId *r)
 	uint32_t next = p->seq_len ? end : end + 1; /* a keep-alive one below the window earns seq + 1 */
 	bool ack = r->kind & TCP_ACK;
 
-	if (p->kind & TCP_SYN && !(p->kind & TCP_ACK)) { /* SYN-SENT: what acknowledges the SYN, or another SYN */
+	if (p->kind & TCP_SYN &&
+	    !(p->kind & TCP_ACK)) { /* SYN-SENT: what acknowledges the SYN, or another SYN */
 		if (!ack)
 			return r->kind & TCP_SYN ? 1 : 0;
 		return serial_within(r->ack, p->seq + 1, end) ? 2 : 0;
@@ -655,8 +656,8 @@ static void settle_covered(const Ask *q)
 		bool here = (ref - 1) % KEYS == KEY_FLOW && l->hash == hash && same_ends(q, p);
 
 		ref = l->next;
-		if (here && p->id.kind & TCP_ACK && p->id.seq_len && serial_within(ack, end, end + 0x3fffffff) &&
-		    !is_answered(q->m, p))
+		if (here && p->id.kind & TCP_ACK && p->id.seq_len &&
+		    serial_within(ack, end, end + 0x3fffffff) && !is_answered(q->m, p))
 			settle(q, p, HOW_FLOW, false);
 	}
 }
@@ -680,7 +681,8 @@ const Match *matcher_match(Matcher *m, const PacketId *id, uint32_t *ret_n)
 		bool waiting = !is_answered(m, pick.best);
 
 		settle(&q, pick.best, how, pick.rival && waiting);
-		if (how == HOW_FLOW && id->v && id->proto == PROTO_TCP && id->kind & TCP_ACK && !(id->kind & TCP_RST))
+		if (how == HOW_FLOW && id->v && id->proto == PROTO_TCP && id->kind & TCP_ACK &&
+		    !(id->kind & TCP_RST))
 			settle_covered(&q);
 	} else {
 		m->result[m->n_result++] = (Match){ .verdict = VERDICT_UNSOLICITED };

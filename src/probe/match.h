@@ -30,20 +30,20 @@ typedef struct Matcher Matcher;
 
 typedef enum Verdict {
 	VERDICT_UNSOLICITED, /* answers no probe */
-	VERDICT_ANSWER,      /* the first answer */
+	VERDICT_ANSWER,	     /* the first answer */
 	VERDICT_DUPLICATE,   /* of an answered probe, the same bytes again */
 	VERDICT_FURTHER,     /* of an answered probe, another answer */
-	VERDICT_LATE,        /* to a probe whose call is over */
+	VERDICT_LATE,	     /* to a probe whose call is over */
 } Verdict;
 
 typedef enum MatchHow { HOW_NONE, HOW_FLOW, HOW_QUOTE, HOW_LOOPED, HOW_REDIRECT } MatchHow;
 
 typedef struct Match {
-	uint64_t probe;  /* as matcher_add() gave it; 0: none */
-	uint64_t group;  /* the group it was added under */
+	uint64_t probe; /* as matcher_add() gave it; 0: none */
+	uint64_t group; /* the group it was added under */
 	Verdict verdict;
 	MatchHow how;
-	bool ambiguous;  /* other probes would have fitted as well: taken in order */
+	bool ambiguous; /* other probes would have fitted as well: taken in order */
 } Match;
 
 enum { MATCH_MOST = 256 }; /* probes that one cumulative ACK can answer */

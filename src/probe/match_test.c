@@ -57,12 +57,12 @@ static uint64_t add(Bytes packet)
 	return n;
 }
 
-#define assert_answer(match, number)                             \
-	do {                                                     \
-		Match x_ = (match);                              \
-		assert_int_equal(x_.verdict, VERDICT_ANSWER);    \
-		assert_int_equal(x_.probe, (number));            \
-		assert_false(x_.ambiguous);                      \
+#define assert_answer(match, number)                                                                         \
+	do {                                                                                                 \
+		Match x_ = (match);                                                                          \
+		assert_int_equal(x_.verdict, VERDICT_ANSWER);                                                \
+		assert_int_equal(x_.probe, (number));                                                        \
+		assert_false(x_.ambiguous);                                                                  \
 	} while (0)
 
 static Bytes out(uint8_t proto, uint16_t id, Bytes body)
@@ -179,7 +179,11 @@ static void fault_2_errors_go_to_the_probe_they_quote(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 3; i++)
-		p[i] = tp_ip4((TpIp){ .src = ME, .dst = PEER, .proto = 17, .id = (uint16_t)(40 + i), .ttl = (uint8_t)(3 - i) },
+		p[i] = tp_ip4((TpIp){ .src = ME,
+				      .dst = PEER,
+				      .proto = 17,
+				      .id = (uint16_t)(40 + i),
+				      .ttl = (uint8_t)(3 - i) },
 			      tp_udp(5000, 33434, nothing));
 	for (unsigned i = 0; i < 3; i++)
 		add(p[i]);
@@ -236,7 +240,8 @@ static void fault_3_another_destination_is_no_match(void **state)
 {
 	(void)state;
 	add(out(17, 42, tp_udp(5000, 33434, nothing)));
-	Bytes q = tp_ip4((TpIp){ .src = ME, .dst = OTHER, .proto = 17, .id = 42 }, tp_udp(5000, 33434, nothing));
+	Bytes q = tp_ip4((TpIp){ .src = ME, .dst = OTHER, .proto = 17, .id = 42 },
+			 tp_udp(5000, 33434, nothing));
 	assert_int_equal(match(quote_of(q, ROUTER, 11, 0, 28)).verdict, VERDICT_UNSOLICITED);
 }
 
@@ -271,7 +276,8 @@ static void fault_4_sequence_numbers_wrap(void **state)
 	(void)state;
 	/* 70,000 echo requests under one id: the same seq comes again with the 65,536th */
 	for (uint32_t i = 0; i < 70000; i++) {
-		uint64_t p = add(out(1, (uint16_t)(i % 65535 + 1), tp_icmp(8, 0, 7u << 16 | (i & 0xffff), TP_TEXT("x"))));
+		uint64_t p = add(out(1, (uint16_t)(i % 65535 + 1),
+				     tp_icmp(8, 0, 7u << 16 | (i & 0xffff), TP_TEXT("x"))));
 
 		assert_answer(match(in(1, tp_icmp(0, 0, 7u << 16 | (i & 0xffff), TP_TEXT("x")))), p);
 	}
@@ -395,14 +401,17 @@ static double answer_all(uint32_t n, bool one_flow)
 		uint8_t text[4];
 
 		put_be32(text, i);
-		add(out(17, (uint16_t)(i + 1), tp_udp((uint16_t)(one_flow ? 5000 : 10000 + i), 7, BYTES(text, 4))));
+		add(out(17, (uint16_t)(i + 1),
+			tp_udp((uint16_t)(one_flow ? 5000 : 10000 + i), 7, BYTES(text, 4))));
 	}
 	clock_gettime(CLOCK_MONOTONIC, &a);
 	for (uint32_t i = 0; i < n; i++) {
 		uint8_t text[4];
 
 		put_be32(text, i);
-		assert_answer(match(in(17, tp_udp(7, (uint16_t)(one_flow ? 5000 : 10000 + i), BYTES(text, 4)))), i + 1);
+		assert_answer(
+			match(in(17, tp_udp(7, (uint16_t)(one_flow ? 5000 : 10000 + i), BYTES(text, 4)))),
+			i + 1);
 	}
 	clock_gettime(CLOCK_MONOTONIC, &b);
 	return ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / n;
@@ -440,14 +449,17 @@ static void old_probes_are_forgotten(void **state)
 {
 	(void)state;
 	for (uint32_t i = 0; i < 3 * LIMIT_OUTSTANDING; i++) {
-		add(out(17, (uint16_t)(i % 65535 + 1), tp_udp((uint16_t)(i % 50000 + 1000), (uint16_t)(i / 50000 + 1), nothing)));
+		add(out(17, (uint16_t)(i % 65535 + 1),
+			tp_udp((uint16_t)(i % 50000 + 1000), (uint16_t)(i / 50000 + 1), nothing)));
 		if (i % 1000 == 0)
 			matcher_close(m);
 	}
 	assert_int_equal(match(in(17, tp_udp(1, 1000, nothing))).verdict, VERDICT_UNSOLICITED);
 	uint32_t last = 3 * LIMIT_OUTSTANDING - 1;
-	assert_int_equal(match(in(17, tp_udp((uint16_t)(last / 50000 + 1), (uint16_t)(last % 50000 + 1000), nothing))).probe,
-			 last + 1);
+	assert_int_equal(
+		match(in(17, tp_udp((uint16_t)(last / 50000 + 1), (uint16_t)(last % 50000 + 1000), nothing)))
+			.probe,
+		last + 1);
 }
 
 #define T(f) cmocka_unit_test_setup(f, setup)

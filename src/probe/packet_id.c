@@ -22,7 +22,8 @@ enum {
 static const struct IcmpPair {
 	uint8_t v, query, answer;
 } icmp_pairs[] = {
-	{ 4, 8, 0 }, { 4, 13, 14 }, { 4, 15, 16 }, { 4, 17, 18 }, { 6, 128, 129 }, { 6, ND_SOLICIT, ND_ADVERT },
+	{ 4, 8, 0 },   { 4, 13, 14 },	{ 4, 15, 16 },
+	{ 4, 17, 18 }, { 6, 128, 129 }, { 6, ND_SOLICIT, ND_ADVERT },
 };
 
 enum { ICMP_PAIRS = sizeof icmp_pairs / sizeof *icmp_pairs };
@@ -46,7 +47,7 @@ bool icmp_is_query(uint8_t v, uint8_t type)
 bool icmp_is_error(uint8_t v, uint8_t type)
 {
 	if (v == 6)
-		return type >= 1 && type <= 4; /* RFC 4443 3 */
+		return type >= 1 && type <= 4;			   /* RFC 4443 3 */
 	return type == 3 || type == 4 || type == 11 || type == 12; /* RFC 792 */
 }
 

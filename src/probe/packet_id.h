@@ -21,8 +21,8 @@ enum { TCP_FIN = 1, TCP_SYN = 2, TCP_RST = 4, TCP_ACK = 16 };
 
 /* How far the bytes reach. */
 enum {
-	HAVE_PORTS = 1,  /* the first 4 bytes of the transport header */
-	HAVE_EIGHT = 2,  /* the first 8: all that RFC 792 promises of a quote */
+	HAVE_PORTS = 1,	 /* the first 4 bytes of the transport header */
+	HAVE_EIGHT = 2,	 /* the first 8: all that RFC 792 promises of a quote */
 	HAVE_HEADER = 4, /* the whole fixed transport header */
 };
 
@@ -33,26 +33,26 @@ typedef struct PacketId {
 	uint8_t code;  /* ICMP's */
 	uint8_t have;
 	uint8_t ttl, tos;
-	bool fragment;      /* a piece of a larger packet */
-	bool more;          /* not its last piece */
-	bool has_dns;       /* `content` stands for id and question */
-	uint16_t frag_off;  /* bytes */
-	uint16_t ip_len;    /* as the header says, from the IP header on */
-	uint32_t ip_id;     /* IPv6: of the fragment header */
-	Ip src, dst;        /* ARP: psrc, pdst */
-	Ip target;          /* of neighbour solicitation and advertisement */
-	uint16_t a, b;      /* ports, source first; ICMP id and seq */
-	uint16_t csum;      /* of the transport header */
+	bool fragment;	   /* a piece of a larger packet */
+	bool more;	   /* not its last piece */
+	bool has_dns;	   /* `content` stands for id and question */
+	uint16_t frag_off; /* bytes */
+	uint16_t ip_len;   /* as the header says, from the IP header on */
+	uint32_t ip_id;	   /* IPv6: of the fragment header */
+	Ip src, dst;	   /* ARP: psrc, pdst */
+	Ip target;	   /* of neighbour solicitation and advertisement */
+	uint16_t a, b;	   /* ports, source first; ICMP id and seq */
+	uint16_t csum;	   /* of the transport header */
 	uint16_t udp_len;
 	uint16_t dns_id;
 	uint16_t window;
 	uint32_t seq, ack;
-	uint32_t seq_len;   /* sequence numbers it takes: payload, SYN, FIN */
-	uint64_t content;   /* hash of what tells packets of one flow apart: payload, or DNS id and question */
-	Bytes packet;       /* from the IP or ARP header on, without Ethernet's padding */
-	Bytes payload;      /* behind the transport header, as far as it is there */
-	Bytes body;         /* behind the IP headers */
-	Bytes piece;        /* of a fragment: what it carries of its packet */
+	uint32_t seq_len; /* sequence numbers it takes: payload, SYN, FIN */
+	uint64_t content; /* hash of what tells packets of one flow apart: payload, or DNS id and question */
+	Bytes packet;	  /* from the IP or ARP header on, without Ethernet's padding */
+	Bytes payload;	  /* behind the transport header, as far as it is there */
+	Bytes body;	  /* behind the IP headers */
+	Bytes piece;	  /* of a fragment: what it carries of its packet */
 } PacketId;
 
 /* False for what is neither IP nor ARP or is cut within that header. */

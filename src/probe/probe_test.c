@@ -107,7 +107,8 @@ static void fault_5_ports_in_turn(void **state)
 		assert_in_range(wire_num(&p.layer[1], F_TCP_SEQ), 1, 1 << 30);
 	}
 	WirePacket p = built(WIRE_UDP, F_UDP_DPORT, 53);
-	assert_non_null(identity_fill(&p, own, ip4(PEER), 0, &arena)); /* no UDP port is bound to that source */
+	assert_non_null(
+		identity_fill(&p, own, ip4(PEER), 0, &arena)); /* no UDP port is bound to that source */
 }
 
 static void set_fields_are_never_touched(void **state)
@@ -242,8 +243,9 @@ static bool piece(uint16_t frag, Bytes body, int64_t at_ns, Reassembled *ret)
 {
 	PacketId id;
 
-	assert_true(packet_id_read(tp_ip4((TpIp){ .src = PEER, .dst = ME, .proto = 17, .id = 5, .frag = frag }, body),
-				   WIRE_IP, &id));
+	assert_true(packet_id_read(
+		tp_ip4((TpIp){ .src = PEER, .dst = ME, .proto = 17, .id = 5, .frag = frag }, body), WIRE_IP,
+		&id));
 	assert_true(id.fragment);
 	return reassemble(reasm, &id, at_ns, ret);
 }
@@ -267,7 +269,8 @@ static void fault_17_fragments_in_any_order(void **state)
 	assert_true(piece(0x2001, bytes_slice(whole, 8, 16), 3, &r));
 	assert_int_equal(r.n, 3);
 	assert_int_equal(ws->w[WARN_DUPLICATE].count, 1);
-	assert_true(bytes_eq(r.packet, tp_ip4((TpIp){ .src = PEER, .dst = ME, .proto = 17, .id = 5 }, whole)));
+	assert_true(
+		bytes_eq(r.packet, tp_ip4((TpIp){ .src = PEER, .dst = ME, .proto = 17, .id = 5 }, whole)));
 	reassemble_expire(reasm, INT64_MAX, true);
 	assert_int_equal(ws->w[WARN_FRAG_LOST].count, 0);
 }
@@ -347,13 +350,13 @@ static void changes_are_named(void **state)
 	assert_null(identity_fill(&p, pool(1), ip4(ME), 0, &arena));
 	assert_null(wire_build(&p, &arena, &frame, &sent));
 	uint8_t *q = arena_copy(&arena, frame.p, frame.n);
-	q[8] = 3;            /* TTL and header checksum: every hop */
+	q[8] = 3; /* TTL and header checksum: every hop */
 	q[10] ^= 0xff;
 	wire_parse(BYTES(q, frame.n), WIRE_IP, &arena, &quote);
 	assert_int_equal(packet_changed(&sent, &quote, &arena, text, 8), 0);
 	q[1] = 0xb8;
-	q[20] ^= 1;          /* source port */
-	q[36] ^= 1;          /* its checksum follows */
+	q[20] ^= 1;		    /* source port */
+	q[36] ^= 1;		    /* its checksum follows */
 	assert_int_equal(q[40], 2); /* MSS stands first */
 	put_be16(q + 42, 1400);
 	wire_parse(BYTES(q, frame.n), WIRE_IP, &arena, &quote);
@@ -402,14 +405,16 @@ static void expert_sees(void **state)
 		expert_frame(e, &id, true);
 	}
 	assert_int_equal(warned(WARN_ARP_DUP), 1);
-	assert_string_equal(ws->w[WARN_ARP_DUP].evidence, "10.0.0.9 is at 02:00:00:00:00:01 and at 02:00:00:00:00:02");
+	assert_string_equal(ws->w[WARN_ARP_DUP].evidence,
+			    "10.0.0.9 is at 02:00:00:00:00:01 and at 02:00:00:00:00:02");
 }
 
 static void expert_judges_quotes(void **state)
 {
 	Expert *e;
 	PacketId probe, answer;
-	Bytes sent = tp_ip4((TpIp){ .src = ME, .dst = PEER, .proto = 17, .id = 4, .tos = 0xb8 }, tp_udp(5000, 9, TP_TEXT("x")));
+	Bytes sent = tp_ip4((TpIp){ .src = ME, .dst = PEER, .proto = 17, .id = 4, .tos = 0xb8 },
+			    tp_udp(5000, 9, TP_TEXT("x")));
 	Bytes seen = tp_ip4((TpIp){ .src = 0xc0a80001, .dst = PEER, .proto = 17, .id = 4, .tos = 3 },
 			    tp_udp(6000, 9, TP_TEXT("x")));
 	Match m = { .probe = 1, .verdict = VERDICT_ANSWER, .how = HOW_QUOTE };
@@ -419,7 +424,8 @@ static void expert_judges_quotes(void **state)
 	e = expert_new(&arena, ws);
 	assert_true(packet_id_read(sent, WIRE_IP, &probe));
 	assert_true(packet_id_read(tp_ip4((TpIp){ .src = ROUTER, .dst = ME, .proto = 1 },
-					  tp_icmp(3, 4, 9000, bytes_slice(seen, 0, 28))), WIRE_IP, &answer));
+					  tp_icmp(3, 4, 9000, bytes_slice(seen, 0, 28))),
+				   WIRE_IP, &answer));
 	expert_match(e, &probe, &answer, &m);
 	assert_int_equal(warned(WARN_NAT), 1);
 	assert_int_equal(warned(WARN_DSCP), 1);

@@ -8,7 +8,7 @@ enum { BODY_MOST = 65535, RAW_MOST = 80 * 1024, HEADER_MOST = 256 };
 #define EXPIRE_NS (30 * NS_PER_S)
 
 typedef struct Piece {
-	uint32_t off, len;         /* in body */
+	uint32_t off, len;	   /* in body */
 	uint32_t raw_off, raw_len; /* in raw */
 } Piece;
 
@@ -18,8 +18,8 @@ typedef struct Slot {
 	Ip src, dst;
 	uint32_t id;
 	int64_t since_ns;
-	uint32_t total;  /* bytes of the body; 0: the last piece is not there yet */
-	uint32_t have;   /* bytes of the body */
+	uint32_t total; /* bytes of the body; 0: the last piece is not there yet */
+	uint32_t have;	/* bytes of the body */
 	uint32_t n, raw_n;
 	uint32_t header_n; /* of the first piece's headers before the fragment header */
 	Piece piece[REASM_PIECES];
@@ -59,8 +59,8 @@ static void slot_free(Reassembler *r, Slot *s)
 
 	if (s->used && !s->spoilt) {
 		ip_format(s->src, src);
-		warn_add(r->ws, WARN_FRAG_LOST, 1, "from %s, id %u: %u of %s%u bytes came", src, s->id, s->have,
-			 s->total ? "" : "more than ", s->total ? s->total : s->have);
+		warn_add(r->ws, WARN_FRAG_LOST, 1, "from %s, id %u: %u of %s%u bytes came", src, s->id,
+			 s->have, s->total ? "" : "more than ", s->total ? s->total : s->have);
 	}
 	s->used = false;
 }
@@ -82,8 +82,15 @@ static Slot *slot_of(Reassembler *r, const PacketId *id, int64_t rx_ns)
 	slot_free(r, oldest);
 	uint8_t *body = oldest->body ? oldest->body : arena_alloc(r->a, HEADER_MOST + BODY_MOST);
 	uint8_t *raw = oldest->raw ? oldest->raw : arena_alloc(r->a, RAW_MOST);
-	*oldest = (Slot){ .used = true, .v = id->v, .proto = id->proto, .src = id->src, .dst = id->dst,
-			  .id = id->ip_id, .since_ns = rx_ns, .body = body, .raw = raw };
+	*oldest = (Slot){ .used = true,
+			  .v = id->v,
+			  .proto = id->proto,
+			  .src = id->src,
+			  .dst = id->dst,
+			  .id = id->ip_id,
+			  .since_ns = rx_ns,
+			  .body = body,
+			  .raw = raw };
 	return oldest;
 }
 

@@ -24,8 +24,8 @@ typedef struct Reassembler Reassembler;
 Reassembler *reassembler_new(Arena *a, Warnings *ws);
 
 typedef struct Reassembled {
-	Bytes packet;  /* from the IP header on, as if it had come in one piece */
-	uint32_t n;    /* pieces, in order of arrival, each from its IP header on */
+	Bytes packet; /* from the IP header on, as if it had come in one piece */
+	uint32_t n;   /* pieces, in order of arrival, each from its IP header on */
 	Bytes piece[REASM_PIECES];
 } Reassembled;
 

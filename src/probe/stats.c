@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-
 /* ---- series ---- */
 
 typedef struct Arrival {
@@ -84,7 +83,9 @@ void stats_series(const Outcome *o, uint32_t n, Arena *a, SeriesStats *ret_stats
 	for (uint32_t i = 0; i < n; i++) {
 		s.received += o[i].answered;
 		if (o[i].answered && o[i].direct && o[i].rx_ns != NS_NONE)
-			v[direct++] = (Arrival){ .peer = o[i].peer, .tx_ns = o[i].tx_ns, .rx_ns = o[i].rx_ns, .at = i };
+			v[direct++] = (Arrival){
+				.peer = o[i].peer, .tx_ns = o[i].tx_ns, .rx_ns = o[i].rx_ns, .at = i
+			};
 	}
 	s.loss = n ? (double)(n - s.received) / n : (double)NAN;
 	series_order(v, direct, &s);
@@ -158,8 +159,7 @@ void stats_summary_ns(const int64_t *v, uint32_t n, Arena *scratch, SummaryNs *r
 		s.min = w[0];
 		s.max = w[s.n - 1];
 		s.avg = (int64_t)(sum / s.n);
-		s.median = s.n % 2 ? w[s.n / 2]
-				   : (int64_t)(((__int128)w[s.n / 2 - 1] + w[s.n / 2]) / 2);
+		s.median = s.n % 2 ? w[s.n / 2] : (int64_t)(((__int128)w[s.n / 2 - 1] + w[s.n / 2]) / 2);
 		s.p95 = w[rank(s.n, 95)];
 		s.p99 = w[rank(s.n, 99)];
 		for (uint32_t i = 0; i < s.n; i++)

@@ -15,20 +15,20 @@
 
 /* One probe that left, in the program's order. */
 typedef struct Outcome {
-	int64_t tx_ns;   /* of the copy that was answered */
-	int64_t rx_ns;   /* of its first answer; NS_NONE: none */
+	int64_t tx_ns; /* of the copy that was answered */
+	int64_t rx_ns; /* of its first answer; NS_NONE: none */
 	bool answered;
-	bool direct;     /* answered by the peer itself on the reversed flow: its order counts */
-	uint64_t peer;   /* answers are compared in order with those of the same peer only */
+	bool direct;   /* answered by the peer itself on the reversed flow: its order counts */
+	uint64_t peer; /* answers are compared in order with those of the same peer only */
 } Outcome;
 
 typedef struct SeriesStats {
 	uint32_t sent, received;
-	double loss;               /* 0..1; NaN: nothing was sent */
-	uint32_t reordered;        /* answers that came after that of a later probe */
+	double loss;		   /* 0..1; NaN: nothing was sent */
+	uint32_t reordered;	   /* answers that came after that of a later probe */
 	uint32_t max_displacement; /* most places by which an answer came too late */
 	uint32_t n_lost_runs;
-	uint32_t *lost_runs;       /* lengths, in order */
+	uint32_t *lost_runs; /* lengths, in order */
 } SeriesStats;
 
 void stats_series(const Outcome *o, uint32_t n, Arena *a, SeriesStats *ret_stats);

@@ -28,7 +28,8 @@ typedef struct Warnings {
 } Warnings;
 
 /* Counts `n` more; the text is kept if it is the first. */
-void warn_add(Warnings *ws, WarnId id, uint32_t n, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void warn_add(Warnings *ws, WarnId id, uint32_t n, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 const char *warn_code(WarnId id);
 const char *warn_meaning(WarnId id);

@@ -55,16 +55,20 @@ static bool take_row(Engine *e, const Msg *m)
 		vec_push(e->a, &e->pin, (HostPin){ keep(e, m->pin.name), m->pin.addr });
 		return true;
 	case MSG_IFACE:
-		vec_push(e->a, &e->iface, (HostIface){ m->iface.index, keep(e, m->iface.name), m->iface.mac,
-						       m->iface.mtu, m->iface.up, m->iface.ether });
+		vec_push(e->a, &e->iface,
+			 (HostIface){ m->iface.index, keep(e, m->iface.name), m->iface.mac, m->iface.mtu,
+				      m->iface.up, m->iface.ether });
 		return true;
 	case MSG_ADDR:
 		vec_push(e->a, &e->addr, (HostAddr){ m->addr.iface, m->addr.ip, m->addr.bits });
 		return true;
 	case MSG_ROUTE_ROW:
 		vec_push(e->a, &e->route,
-			 (HostRoute){ { m->route_row.net, m->route_row.bits }, m->route_row.gw, m->route_row.src,
-				      m->route_row.iface, m->route_row.metric });
+			 (HostRoute){ { m->route_row.net, m->route_row.bits },
+				      m->route_row.gw,
+				      m->route_row.src,
+				      m->route_row.iface,
+				      m->route_row.metric });
 		return true;
 	case MSG_NEIGH:
 		vec_push(e->a, &e->neigh,
@@ -83,7 +87,8 @@ static bool take_row(Engine *e, const Msg *m)
 
 static void stopped(Engine *e, const Msg *m)
 {
-	size_t n = m->stop.detail.n < sizeof e->stop_detail - 1 ? m->stop.detail.n : sizeof e->stop_detail - 1;
+	size_t n =
+		m->stop.detail.n < sizeof e->stop_detail - 1 ? m->stop.detail.n : sizeof e->stop_detail - 1;
 
 	if (e->stop)
 		return;
@@ -253,7 +258,8 @@ bool engine_ask(Engine *e, Msg *m)
 		e->replied = false;
 		if (!engine_step(e, NS_NONE))
 			return false;
-	} while (!e->replied || (e->reply.type == MSG_ROUTE_OK ? e->reply.route_ok.id : e->reply.claimed.id) != id);
+	} while (!e->replied ||
+		 (e->reply.type == MSG_ROUTE_OK ? e->reply.route_ok.id : e->reply.claimed.id) != id);
 	return true;
 }
 
@@ -272,12 +278,17 @@ uint8_t engine_stopped(const Engine *e)
 	return e->stop < sizeof exits ? exits[e->stop] : SONDE_EXIT_ENVIRONMENT;
 }
 
+const char *engine_stop_why(const Engine *e)
+{
+	return e->stop_detail;
+}
+
 bool engine_halt(Engine *e, Vm *vm)
 {
-	const char *code = e->stop == STOP_BUDGET      ? "E-BUDGET"
-			   : e->stop == STOP_INTERRUPTED ? "E-INTERRUPTED"
+	const char *code = e->stop == STOP_BUDGET			       ? "E-BUDGET"
+			   : e->stop == STOP_INTERRUPTED		       ? "E-INTERRUPTED"
 			   : e->stop == STOP_REFUSED || e->stop == STOP_POLICY ? "E-POLICY"
-										: "E-ENVIRONMENT";
+									       : "E-ENVIRONMENT";
 
 	if (!e->stop)
 		return vm_stop(vm, engine_stopped(e), code, "the gate is gone");
@@ -331,13 +342,26 @@ static Str host_iface_name(void *ctx, uint16_t index)
 }
 
 static BuiltinFn *const net_funcs[BI_N] = {
-	[BI_send] = bi_send,	     [BI_sr] = bi_sr,	      [BI_sr1] = bi_sr1,
-	[BI_sniff] = bi_sniff,	     [BI_sleep] = bi_sleep,   [BI_now] = bi_now,
-	[BI_changed] = bi_changed,   [BI_interfaces] = bi_interfaces,
-	[BI_routes] = bi_routes,     [BI_route] = bi_route,   [BI_neighbors] = bi_neighbors,
-	[BI_at_ttl] = bi_at_ttl,     [BI_own_port] = bi_own_port, [BI_mtu] = bi_mtu,
-	[BI_mpls] = bi_mpls,	     [BI_resolver] = bi_resolver, [BI_warn] = bi_warn,
-	[BI_loss] = bi_loss,	     [BI_jitter] = bi_jitter, [BI_fail] = bi_fail,
+	[BI_send] = bi_send,
+	[BI_sr] = bi_sr,
+	[BI_sr1] = bi_sr1,
+	[BI_sniff] = bi_sniff,
+	[BI_sleep] = bi_sleep,
+	[BI_now] = bi_now,
+	[BI_changed] = bi_changed,
+	[BI_interfaces] = bi_interfaces,
+	[BI_routes] = bi_routes,
+	[BI_route] = bi_route,
+	[BI_neighbors] = bi_neighbors,
+	[BI_at_ttl] = bi_at_ttl,
+	[BI_own_port] = bi_own_port,
+	[BI_mtu] = bi_mtu,
+	[BI_mpls] = bi_mpls,
+	[BI_resolver] = bi_resolver,
+	[BI_warn] = bi_warn,
+	[BI_loss] = bi_loss,
+	[BI_jitter] = bi_jitter,
+	[BI_fail] = bi_fail,
 };
 
 void engine_host(Engine *e, VmHost *ret_host)

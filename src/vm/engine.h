@@ -47,6 +47,8 @@ void engine_finish(Engine *e, int exit);
 
 /* The exit code of the reason for which the gate stopped the run; 0: it did not. */
 uint8_t engine_stopped(const Engine *e);
+/* The gate's sentence for it; "" if there is none. */
+const char *engine_stop_why(const Engine *e);
 
 /* The addresses that a name was pinned to before the start: the first, or v 0. */
 Ip engine_pin(const Engine *e, Str name);

@@ -18,11 +18,12 @@
 
 enum {
 	QUEUE_BYTES = 8 * 1024 * 1024,
-	RST_AFTER_MS = 500,     /* language.md 6: how long a half-open flow waits for the program */
-	LOOK_AHEAD_MS = 4,      /* frames go to the gate that much before they are due: its timer is the finer one */
-	QUEUED_MS = 1,          /* local queueing above this is worth a warning */
-	HELD_MS = 1,            /* so is a wait for the gate's own tokens; ours are counted before */
-	FINISH_WAIT_MS = 1000,  /* for the last resets to leave */
+	RST_AFTER_MS = 500, /* language.md 6: how long a half-open flow waits for the program */
+	LOOK_AHEAD_MS =
+		4,     /* frames go to the gate that much before they are due: its timer is the finer one */
+	QUEUED_MS = 1, /* local queueing above this is worth a warning */
+	HELD_MS = 1,   /* so is a wait for the gate's own tokens; ours are counted before */
+	FINISH_WAIT_MS = 1000, /* for the last resets to leave */
 	SPARE_BYTES = 128 * 1024,
 };
 
@@ -80,7 +81,7 @@ typedef struct Arrival {
 	uint8_t flags; /* FRAME_* */
 	int64_t rx_ns;
 	PacketId id;
-	uint64_t odd;              /* bits of WarnIds: what the expert found in it */
+	uint64_t odd;		   /* bits of WarnIds: what the expert found in it */
 	const Reassembled *pieces; /* NULL: it came in one piece */
 } Arrival;
 
@@ -105,9 +106,9 @@ typedef struct Tx {
 /* A frame to send. */
 typedef struct Outgoing {
 	Bytes bytes;
-	WireId first;     /* IP, IPV6, ETHER */
-	uint16_t iface;   /* 0: by the route */
-	int64_t even_at;  /* not before: of rate=; NS_NONE: at once */
+	WireId first;	 /* IP, IPV6, ETHER */
+	uint16_t iface;	 /* 0: by the route */
+	int64_t even_at; /* not before: of rate=; NS_NONE: at once */
 	uint32_t item;
 	uint64_t probe;
 	bool told;
@@ -117,7 +118,7 @@ typedef struct Outgoing {
 typedef struct SynFlow {
 	Ip src, dst;
 	uint16_t sport, dport;
-	uint32_t seq;   /* of the SYN; then what our reset will have */
+	uint32_t seq; /* of the SYN; then what our reset will have */
 	int64_t due_ns;
 	enum { SYN_SENT, SYN_ANSWERED, SYN_KEPT, SYN_DONE } state;
 } SynFlow;
@@ -159,8 +160,8 @@ struct Engine {
 	EngineConfig config;
 	int64_t now_ns, epoch_ns, limit_ns;
 	uint64_t seed;
-	bool gone;         /* the other side closed */
-	uint8_t stop;      /* StopReason */
+	bool gone;    /* the other side closed */
+	uint8_t stop; /* StopReason */
 	char stop_detail[128];
 
 	VEC(HostIface) iface;
@@ -173,17 +174,17 @@ struct Engine {
 
 	Map route_cache; /* address -> index into routes + 1 */
 	VEC(Route) routes;
-	Map sent_to;     /* address -> packets sent so far */
+	Map sent_to; /* address -> packets sent so far */
 
 	Tx tx[LIMIT_IN_FLIGHT];
 	uint32_t tx_next, in_flight;
-	uint32_t request;               /* ids of WAIT, NOW, ROUTE, CLAIM */
-	Wake wake[WAKES];               /* WAITs that are out */
+	uint32_t request; /* ids of WAIT, NOW, ROUTE, CLAIM */
+	Wake wake[WAKES]; /* WAITs that are out */
 	uint32_t wakes;
-	uint32_t told;                  /* frames in flight that the running call waits for */
-	Msg reply;                      /* to a request */
+	uint32_t told; /* frames in flight that the running call waits for */
+	Msg reply;     /* to a request */
 	bool replied;
-	uint32_t ticked;                /* id of the last TICK */
+	uint32_t ticked; /* id of the last TICK */
 
 	Bucket pace[PACES];
 	Matcher *matcher;
@@ -206,8 +207,8 @@ struct Engine {
 	uint64_t frames, unsolicited, late, tx_source[STAMP_N], rx_source[STAMP_N];
 	uint64_t capture_drops, backlog_drops;
 	bool finishing; /* what still comes is looked at no more */
-	Arena spare;    /* for resets and the report, when all else is spent */
-	Map claims;     /* protocol, source, port -> 1 held, 2 refused */
+	Arena spare;	/* for resets and the report, when all else is spent */
+	Map claims;	/* protocol, source, port -> 1 held, 2 refused */
 };
 
 /* ---- waiting (engine.c) ---- */
@@ -264,10 +265,10 @@ typedef struct Ready {
 	Bytes bytes;
 	WireId first;
 	uint16_t iface;
-	WirePacket sent;     /* all fields set */
-	NotSent refused;     /* NONE: it may leave */
+	WirePacket sent; /* all fields set */
+	NotSent refused; /* NONE: it may leave */
 	const char *why;
-	bool many;           /* several may answer: ARP, ND, broadcast, multicast */
+	bool many; /* several may answer: ARP, ND, broadcast, multicast */
 } Ready;
 
 /* Fills what is free, on memory of `a`.  False: a run-time error or the end. */

@@ -28,7 +28,8 @@ static uint32_t queue_place(Engine *e, uint32_t len)
 		if (!wrapped && len <= oldest->off)
 			return 0;
 		queue_pop(e);
-		warn_add(&e->warnings, WARN_DROPS, 1, "the queue for sniff is full: its oldest frames were dropped");
+		warn_add(&e->warnings, WARN_DROPS, 1,
+			 "the queue for sniff is full: its oldest frames were dropped");
 	}
 	return 0;
 }
@@ -103,7 +104,8 @@ static bool judge_fragment(Engine *e, const Arrival *piece)
 	char src[IP_TEXT];
 
 	ip_format(a.id.src, src);
-	warn_add(&e->warnings, WARN_FRAGMENTS, 1, "from %s, %u bytes at %u", src, (unsigned)a.id.piece.n, a.id.frag_off);
+	warn_add(&e->warnings, WARN_FRAGMENTS, 1, "from %s, %u bytes at %u", src, (unsigned)a.id.piece.n,
+		 a.id.frag_off);
 	if (!reassemble(e->reasm, &a.id, a.rx_ns, &r))
 		return false;
 	a.frame = r.packet;
@@ -114,8 +116,11 @@ static bool judge_fragment(Engine *e, const Arrival *piece)
 
 void engine_frame(Engine *e, const Msg *m)
 {
-	Arrival a = { .frame = m->frame.data, .first = (WireId)m->frame.first, .iface = m->frame.iface,
-		      .flags = m->frame.flags, .rx_ns = m->frame.rx_ns };
+	Arrival a = { .frame = m->frame.data,
+		      .first = (WireId)m->frame.first,
+		      .iface = m->frame.iface,
+		      .flags = m->frame.flags,
+		      .rx_ns = m->frame.rx_ns };
 	bool wanted = false;
 
 	if (e->finishing)

@@ -18,8 +18,11 @@ const Route *engine_route(Engine *e, Ip dst)
 	Msg m = { .type = MSG_ROUTE, .route = { .dst = dst } };
 	if (!engine_ask(e, &m))
 		return NULL;
-	Route r = { .ok = e->reply.route_ok.ok, .iface = e->reply.route_ok.iface, .src = e->reply.route_ok.src,
-		    .gw = e->reply.route_ok.gw, .mtu = e->reply.route_ok.mtu };
+	Route r = { .ok = e->reply.route_ok.ok,
+		    .iface = e->reply.route_ok.iface,
+		    .src = e->reply.route_ok.src,
+		    .gw = e->reply.route_ok.gw,
+		    .mtu = e->reply.route_ok.mtu };
 	Bytes d = e->reply.route_ok.detail;
 	r.detail = (Str){ arena_copy(e->a, d.p, d.n), d.n };
 	vec_push(e->a, &e->routes, r);
@@ -122,8 +125,8 @@ static int64_t departure(Engine *e, size_t bytes, bool syn, int64_t earliest)
 		int64_t ready = cost[i] > 0 ? bucket_ready(&e->pace[i], cost[i], at) : at;
 
 		if (ready > at)
-			warn_add(&e->warnings, WARN_PACED, 1, "%s=%.0f held a packet for %.3f ms", e->pace[i].name,
-				 e->pace[i].rate, (double)(ready - at) / 1e6);
+			warn_add(&e->warnings, WARN_PACED, 1, "%s=%.0f held a packet for %.3f ms",
+				 e->pace[i].name, e->pace[i].rate, (double)(ready - at) / 1e6);
 		at = ready;
 	}
 	for (int i = 0; i < PACES; i++)
@@ -184,7 +187,8 @@ static EmitKind emit_kind(WireId first)
 	return first == WIRE_IP ? EMIT_IP4 : first == WIRE_IPV6 ? EMIT_IP6 : EMIT_ETHER;
 }
 
-static void hand_over(Engine *e, const Outgoing *o, const PacketId *id, EmitPurpose purpose, int64_t not_before)
+static void hand_over(Engine *e, const Outgoing *o, const PacketId *id, EmitPurpose purpose,
+		      int64_t not_before)
 {
 	Tx *t = tx_take(e);
 	StatLine *line = &e->line[engine_line(id)];
@@ -200,8 +204,8 @@ static void hand_over(Engine *e, const Outgoing *o, const PacketId *id, EmitPurp
 		line->bytes += o->bytes.n;
 	}
 	e->port->emit(e->port, &(Msg){ .type = MSG_EMIT,
-				       .emit = { t->id, 0, (uint8_t)emit_kind(o->first), (uint8_t)purpose, o->iface,
-						 not_before, o->bytes } });
+				       .emit = { t->id, 0, (uint8_t)emit_kind(o->first), (uint8_t)purpose,
+						 o->iface, not_before, o->bytes } });
 }
 
 /* ---- half-open flows ---- */
@@ -240,8 +244,10 @@ static SynFlow *flow_make(Engine *e, const PacketId *id)
 	if (f)
 		return f;
 	FlowKey k = flow_key(id->src, id->dst, id->a, id->b);
-	f = vec_push(e->a, &e->flows,
-		     (SynFlow){ .src = id->src, .dst = id->dst, .sport = id->a, .dport = id->b, .state = SYN_DONE });
+	f = vec_push(
+		e->a, &e->flows,
+		(SynFlow){
+			.src = id->src, .dst = id->dst, .sport = id->a, .dport = id->b, .state = SYN_DONE });
 	*map_put(&e->flow_map, BYTES(arena_copy(e->a, k.b, k.n), k.n)) = e->flows.n;
 	return f;
 }
@@ -276,7 +282,8 @@ static void flow_reset(Engine *e, SynFlow *f)
 		PacketId id;
 
 		packet_id_read(bytes, p.layer[0].proto->id, &id);
-		hand_over(e, &(Outgoing){ .bytes = bytes, .first = p.layer[0].proto->id }, &id, PURPOSE_CLEANUP, 0);
+		hand_over(e, &(Outgoing){ .bytes = bytes, .first = p.layer[0].proto->id }, &id,
+			  PURPOSE_CLEANUP, 0);
 		e->resets++;
 	}
 	arena_reset(&e->spare, 0);
@@ -384,7 +391,8 @@ void engine_sent(Engine *e, const Msg *m)
 	if (m->sent.queue_ns > QUEUED_MS * NS_PER_MS)
 		warn_add(&e->warnings, WARN_QUEUED, 1, "%.3f ms", (double)m->sent.queue_ns / 1e6);
 	if (m->sent.paced_ns > HELD_MS * NS_PER_MS)
-		warn_add(&e->warnings, WARN_PACED, 1, "the gate held a packet for %.3f ms", (double)m->sent.paced_ns / 1e6);
+		warn_add(&e->warnings, WARN_PACED, 1, "the gate held a packet for %.3f ms",
+			 (double)m->sent.paced_ns / 1e6);
 	if (e->call && was.told && e->call->sent)
 		e->call->sent(e->call->ctx, was.item, m->sent.tx_ns, m->sent.iface);
 }

@@ -9,8 +9,9 @@
 
 static void emit_stat(Engine *e, const char *group, Sb *json)
 {
-	e->config.sink(e->config.sink_ctx,
-		       &(Msg){ .type = MSG_STAT, .stat = { str_bytes(str_c(group)), str_bytes(sb_done(json)) } });
+	e->config.sink(
+		e->config.sink_ctx,
+		&(Msg){ .type = MSG_STAT, .stat = { str_bytes(str_c(group)), str_bytes(sb_done(json)) } });
 }
 
 static void number(Json *j, const char *key, uint64_t v)
@@ -95,9 +96,11 @@ static void report_warnings(Engine *e)
 
 void engine_report(Engine *e)
 {
-	static const char *const names[LINES] = {
-		[LINE_ICMP] = "icmp", [LINE_TCP] = "tcp", [LINE_UDP] = "udp", [LINE_ARP] = "arp", [LINE_OTHER] = "other"
-	};
+	static const char *const names[LINES] = { [LINE_ICMP] = "icmp",
+						  [LINE_TCP] = "tcp",
+						  [LINE_UDP] = "udp",
+						  [LINE_ARP] = "arp",
+						  [LINE_OTHER] = "other" };
 	report_warnings(e);
 	for (int i = 0; i < LINES; i++)
 		if (e->line[i].sent || e->line[i].not_sent)

@@ -26,7 +26,8 @@ bool bi_at_ttl(Vm *vm, const Value *args, uint32_t n, Value *ret)
 	if (args[0].tag != VAL_PACKET)
 		return vm_fail_type(vm, "a packet, or a function of the TTL", args[0]);
 	bool v6 = packet_has(vm, val_packet(args[0]), WIRE_IPV6);
-	return packet_with(vm, val_packet(args[0]), v6 ? WIRE_IPV6 : WIRE_IP, v6 ? STR("hlim") : STR("ttl"), args[1], ret);
+	return packet_with(vm, val_packet(args[0]), v6 ? WIRE_IPV6 : WIRE_IP, v6 ? STR("hlim") : STR("ttl"),
+			   args[1], ret);
 }
 
 bool bi_own_port(Vm *vm, const Value *args, uint32_t n, Value *ret)
@@ -38,7 +39,8 @@ bool bi_own_port(Vm *vm, const Value *args, uint32_t n, Value *ret)
 	Ip dst;
 
 	(void)n;
-	if (!vm_to_str(vm, args[0], &proto) || !vm_to_ip(vm, args[1], &dst) || !vm_to_int(vm, args[2], &number))
+	if (!vm_to_str(vm, args[0], &proto) || !vm_to_ip(vm, args[1], &dst) ||
+	    !vm_to_int(vm, args[2], &number))
 		return false;
 	const Route *r = engine_route(e, dst);
 	if (!r)
@@ -94,7 +96,8 @@ bool bi_resolver(Vm *vm, const Value *args, uint32_t n, Value *ret)
 	(void)args;
 	(void)n;
 	if (!e->resolver.n)
-		return vm_fail(vm, "E-VALUE", "this host has no resolver that the policy allows: say server=");
+		return vm_fail(vm, "E-VALUE",
+			       "this host has no resolver that the policy allows: say server=");
 	*ret = vm_ip(vm, e->resolver.p[0]);
 	return true;
 }
@@ -134,12 +137,17 @@ bool bi_warn(Vm *vm, const Value *args, uint32_t n, Value *ret)
 
 	(void)n;
 	(void)ret;
-	if (!vm_to_str(vm, args[0], &code) || !vm_to_str(vm, args[1], &evidence) || !vm_to_int(vm, args[2], &count))
+	if (!vm_to_str(vm, args[0], &code) || !vm_to_str(vm, args[1], &evidence) ||
+	    !vm_to_int(vm, args[2], &count))
 		return false;
 	WarnId id = warn_by_code(code);
 	if (id == WARN_N)
 		return vm_fail(vm, "E-VALUE", "there is no warning %.*s", STR_ARG(code));
-	warn_add(&e->warnings, id, count < 0 ? 0 : count > UINT32_MAX ? UINT32_MAX : (uint32_t)count, "%.*s", STR_ARG(evidence));
+	warn_add(&e->warnings, id,
+		 count < 0	      ? 0
+		 : count > UINT32_MAX ? UINT32_MAX
+				      : (uint32_t)count,
+		 "%.*s", STR_ARG(evidence));
 	return true;
 }
 

@@ -5,8 +5,8 @@
  */
 #include "vm/engine_inside.h"
 
-#define IFACE_FIELD(name) p[A_IFACE_##name - A_IFACE_name]
-#define ROUTE_FIELD(name) p[A_ROUTE_##name - A_ROUTE_dst]
+#define IFACE_FIELD(name)    p[A_IFACE_##name - A_IFACE_name]
+#define ROUTE_FIELD(name)    p[A_ROUTE_##name - A_ROUTE_dst]
 #define NEIGHBOR_FIELD(name) p[A_NEIGHBOR_##name - A_NEIGHBOR_addr]
 
 static Value mac_value(uint64_t mac)

@@ -123,7 +123,8 @@ static WireLayer *port_layer(WirePacket *w, const PortField **ret_row)
 {
 	for (size_t i = 0; i < sizeof port_fields / sizeof *port_fields; i++)
 		for (unsigned k = 0; k < w->n; k++)
-			if (w->layer[k].proto->id == port_fields[i].layer && wire_has(&w->layer[k], port_fields[i].field)) {
+			if (w->layer[k].proto->id == port_fields[i].layer &&
+			    wire_has(&w->layer[k], port_fields[i].field)) {
 				*ret_row = &port_fields[i];
 				return &w->layer[k];
 			}
@@ -187,7 +188,8 @@ static bool ready_link(Engine *e, Vm *vm, WirePacket *w, const Route *route, con
 	case WIRE_IPV6:
 		return true;
 	default:
-		return vm_fail(vm, "E-FRAME", "a packet that is sent starts with IP, IPv6, ARP or Ether, this one with %s",
+		return vm_fail(vm, "E-FRAME",
+			       "a packet that is sent starts with IP, IPv6, ARP or Ether, this one with %s",
 			       w->layer[0].proto->name);
 	}
 }
@@ -248,7 +250,8 @@ Value net_received_packet(Engine *e, Vm *vm, const Arrival *a)
 		ObjList *l = vm_list(vm, a->pieces->n);
 
 		for (uint32_t i = 0; i < a->pieces->n; i++)
-			vm_push(vm, l, val_of(packet_from_frame(vm, a->pieces->piece[i], a->first, OP_RECEIVED)));
+			vm_push(vm, l,
+				val_of(packet_from_frame(vm, a->pieces->piece[i], a->first, OP_RECEIVED)));
 		packet_set_extra(vm, p, PX_FRAGMENTS, val_of(l));
 	}
 	if (a->odd) {
@@ -268,12 +271,14 @@ bool bi_changed(Vm *vm, const Value *args, uint32_t n, Value *ret)
 {
 	Arena *a = vm_scratch(vm);
 	Str *text = arena_new_n(a, Str, CHANGES_MOST);
-	WirePacket *sent = arena_new(a, WirePacket), *got = arena_new(a, WirePacket), *quote = arena_new(a, WirePacket);
+	WirePacket *sent = arena_new(a, WirePacket), *got = arena_new(a, WirePacket),
+		   *quote = arena_new(a, WirePacket);
 	uint32_t found = 0;
 
 	(void)n;
 	if (args[0].tag != VAL_PACKET || args[1].tag != VAL_PACKET)
-		return vm_fail_type(vm, "two packets: the probe as sent and its answer", args[args[0].tag == VAL_PACKET]);
+		return vm_fail_type(vm, "two packets: the probe as sent and its answer",
+				    args[args[0].tag == VAL_PACKET]);
 	packet_view(vm, val_packet(args[0]), sent);
 	packet_view(vm, val_packet(args[1]), got);
 	Ip to = packet_destination(sent), at = packet_destination(got);

@@ -25,17 +25,17 @@ typedef struct Got {
 } Got;
 
 typedef struct Item {
-	ObjPacket *p;       /* as the program built it */
-	Value s;            /* as it was sent last, or as its answer proves */
+	ObjPacket *p; /* as the program built it */
+	Value s;      /* as it was sent last, or as its answer proves */
 	uint64_t first, probe;
 	int64_t tx_ns, rx_ns;
 	Value r;
 	Got *got, *got_last;
 	uint8_t line;
-	bool left;          /* at least one copy was sent */
+	bool left; /* at least one copy was sent */
 	bool answered, direct;
 	NotSent refused;
-	Value why;          /* str */
+	Value why; /* str */
 } Item;
 
 /* A copy of an item's packet: which of them an answer belongs to. */
@@ -55,18 +55,18 @@ typedef struct Sr {
 	double rate;
 	int64_t timeout_ns;
 	int retry;
-	Value stop;          /* a function, or None */
-	bool first_only;     /* sr1 */
-	bool many;           /* several may answer one probe: the whole time-out is waited */
-	bool done;           /* stop= said so, or sr1 has its answer */
-	bool failed;         /* a run-time error inside stop= */
-	uint32_t open;       /* items sent and not answered */
+	Value stop;	 /* a function, or None */
+	bool first_only; /* sr1 */
+	bool many;	 /* several may answer one probe: the whole time-out is waited */
+	bool done;	 /* stop= said so, or sr1 has its answer */
+	bool failed;	 /* a run-time error inside stop= */
+	uint32_t open;	 /* items sent and not answered */
 	int64_t last_tx_ns, longest_ns;
-	Copy *copy;          /* of this call, by number of the probe */
+	Copy *copy; /* of this call, by number of the probe */
 	uint32_t copies, copy_cap;
-	uint64_t copy_base;  /* number of the probe before the first copy */
+	uint64_t copy_base; /* number of the probe before the first copy */
 	uint32_t duplicates, late, unsolicited, ambiguous;
-	Item *first;         /* the first item that was answered */
+	Item *first; /* the first item that was answered */
 } Sr;
 
 /* ---- what the engine tells ---- */
@@ -184,7 +184,8 @@ static void add_copy(Sr *sr, Copy c)
 	if (sr->copies == sr->copy_cap) {
 		uint32_t cap = sr->copy_cap ? 2 * sr->copy_cap : sr->n + 1;
 
-		sr->copy = heap_grow(vm_heap(sr->vm), sr->copy, sr->copy_cap * sizeof *sr->copy, cap * sizeof *sr->copy);
+		sr->copy = heap_grow(vm_heap(sr->vm), sr->copy, sr->copy_cap * sizeof *sr->copy,
+				     cap * sizeof *sr->copy);
 		sr->copy_cap = cap;
 	}
 	sr->copy[sr->copies++] = c;
@@ -215,7 +216,8 @@ static bool send_item(Sr *sr, uint32_t i, int64_t even_at)
 	}
 	uint64_t probe = matcher_add(e->matcher, r.bytes, r.first, i, it->first);
 	if (!probe)
-		return vm_fail(sr->vm, "E-FRAME", "no answer could be told: the packet has no whole IP or ARP header");
+		return vm_fail(sr->vm, "E-FRAME",
+			       "no answer could be told: the packet has no whole IP or ARP header");
 	it->s = it->answered ? it->s : s;
 	it->first = it->first ? it->first : probe;
 	add_copy(sr, (Copy){ probe, i, s, NS_NONE });
@@ -223,8 +225,13 @@ static bool send_item(Sr *sr, uint32_t i, int64_t even_at)
 		it->left = true;
 		sr->open++;
 	}
-	Outgoing o = { .bytes = r.bytes, .first = r.first, .iface = r.iface, .even_at = even_at, .probe = probe,
-		       .item = sr->copies - 1, .told = true };
+	Outgoing o = { .bytes = r.bytes,
+		       .first = r.first,
+		       .iface = r.iface,
+		       .even_at = even_at,
+		       .probe = probe,
+		       .item = sr->copies - 1,
+		       .told = true };
 	bool ok = engine_emit(e, &o) || engine_halt(e, sr->vm);
 	arena_reset(a, mark);
 	return ok;
@@ -302,8 +309,9 @@ static bool sr_open(Sr *sr, const Value *args, Value packets)
 	if (sr->n > LIMIT_PACKET_LIST)
 		return vm_fail(sr->vm, "E-VALUE", "at most 65,536 packets go into one call");
 	sr->item = heap_block(vm_heap(sr->vm), (sr->n + 1) * sizeof *sr->item);
-	if (!packet_each(sr->vm, packets, add_item, sr) || !vm_to_duration(sr->vm, args[0], &sr->timeout_ns) ||
-	    !vm_to_int(sr->vm, args[1], &retry) || !net_rate(sr->vm, args[2], &rate))
+	if (!packet_each(sr->vm, packets, add_item, sr) ||
+	    !vm_to_duration(sr->vm, args[0], &sr->timeout_ns) || !vm_to_int(sr->vm, args[1], &retry) ||
+	    !net_rate(sr->vm, args[2], &rate))
 		return false;
 	if (sr->timeout_ns < 0)
 		return vm_fail(sr->vm, "E-VALUE", "a time-out is not negative");
@@ -367,13 +375,15 @@ static void series(Sr *sr, SeriesStats *ret_stats)
 		if (!it->left)
 			continue;
 		const PacketId *id = matcher_probe(sr->e->matcher, it->first);
-		o[n++] = (Outcome){ it->tx_ns, it->rx_ns, it->answered, it->direct, id ? bytes_hash(BYTES(id->dst.b, 16)) : 0 };
+		o[n++] = (Outcome){ it->tx_ns, it->rx_ns, it->answered, it->direct,
+				    id ? bytes_hash(BYTES(id->dst.b, 16)) : 0 };
 	}
 	stats_series(o, n, a, ret_stats);
 	heap_free(vm_heap(sr->vm), o, (sr->n + 1) * sizeof *o);
 	if (ret_stats->reordered)
-		warn_add(&sr->e->warnings, WARN_REORDERED, ret_stats->reordered, "at most %u places late, of %u probes",
-			 ret_stats->max_displacement, ret_stats->sent);
+		warn_add(&sr->e->warnings, WARN_REORDERED, ret_stats->reordered,
+			 "at most %u places late, of %u probes", ret_stats->max_displacement,
+			 ret_stats->sent);
 }
 
 #define ANSWERS_FIELD(name) p[A_ANSWERS_##name - A_ANSWERS_ans]
