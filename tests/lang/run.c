@@ -18,6 +18,7 @@
  *
  *   lang_run [-lib FOLDER] FILE|FOLDER...
  *   lang_run -layout FILE|FOLDER...    only: each parses, and formatting changes nothing
+ *   lang_run -dump FILE|FOLDER...      prints each tree on a line, for oracle.py
  */
 #include "lang/compile.h"
 #include "lang/decl.h"
@@ -288,6 +289,17 @@ static void layout_case(const char *path, void *memory)
 	free((char *)(uintptr_t)c.text.p);
 }
 
+static void dump_case(const char *path, void *memory)
+{
+	Arena a;
+	Case c = { .path = path, .text = read_text(path), .a = &a };
+
+	arena_init(&a, memory, MEMORY, NULL);
+	printf("%.*s\n", STR_ARG(tree_of(&c, c.text)));
+	passed++;
+	free((char *)(uintptr_t)c.text.p);
+}
+
 static int by_name(const void *x, const void *y)
 {
 	return strcmp(*(char *const *)x, *(char *const *)y);
@@ -337,9 +349,13 @@ int main(int argc, char **argv)
 	void *memory = malloc(MEMORY);
 	unsigned n = 0;
 	int i = 1;
-	bool layout = argc > 1 && strcmp(argv[1], "-layout") == 0;
+	void (*one)(const char *, void *) = run_case;
 
-	i += layout;
+	if (argc > 1 && strcmp(argv[1], "-layout") == 0)
+		one = layout_case;
+	if (argc > 1 && strcmp(argv[1], "-dump") == 0)
+		one = dump_case;
+	i += one != run_case;
 	if (argc > 2 && strcmp(argv[1], "-lib") == 0) {
 		load_lib(argv[2]);
 		i = 3;
@@ -348,10 +364,11 @@ int main(int argc, char **argv)
 		n = list(argv[i], paths, n);
 	qsort(paths, n, sizeof paths[0], by_name);
 	for (unsigned k = 0; k < n && memory; k++) {
-		(layout ? layout_case : run_case)(paths[k], memory);
+		one(paths[k], memory);
 		free(paths[k]);
 	}
 	free(memory);
-	printf("%u passed, %u failed\n", passed, failed);
+	if (one != dump_case)
+		printf("%u passed, %u failed\n", passed, failed);
 	return failed || !passed;
 }
