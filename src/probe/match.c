@@ -403,6 +403,7 @@ typedef struct Ask {
 	const PacketId *id;  /* the packet, or the quote in it */
 	Ends ends;	     /* of a flow */
 	uint64_t bytes_hash; /* of the packet received */
+	unsigned most;	     /* nothing fits better than this; 0: not known */
 	/* 0: this probe can't be it; else how much agrees */
 	unsigned (*fits)(const struct Ask *q, const Probe *p);
 } Ask;
@@ -443,6 +444,12 @@ static void consider(const Ask *q, Pick *pick, Probe *p)
 	}
 }
 
+/* Two that wait and fit as well as can be: the older one it is, whoever follows. */
+static bool is_settled(const Ask *q, const Pick *pick)
+{
+	return pick->rival && q->most && pick->score >= q->most * 8 + 4;
+}
+
 static void scan(const Ask *q, Pick *pick, uint64_t hash, unsigned key)
 {
 	Bucket *b = bucket_of(q->m, hash);
@@ -452,8 +459,11 @@ static void scan(const Ask *q, Pick *pick, uint64_t hash, unsigned key)
 		unsigned left = SCAN_MOST;
 
 		for (uint32_t ref = lists[i]; ref && left; ref = ref_link(q->m, ref)->next, left--)
-			if ((ref - 1) % KEYS == key && ref_link(q->m, ref)->hash == hash)
+			if ((ref - 1) % KEYS == key && ref_link(q->m, ref)->hash == hash) {
 				consider(q, pick, ref_probe(q->m, ref));
+				if (is_settled(q, pick))
+					return;
+			}
 	}
 }
 
@@ -522,9 +532,12 @@ static void pick_flow(Ask *q, Pick *pick, const Ends *e)
 
 	q->ends = *e;
 	q->fits = flow_fits;
+	q->most = 2;
 	scan(q, pick, key_content(e, content), KEY_CONTENT);
 	if (pick->best && pick->score >= 2 * 8)
 		return;
+	if (q->id->proto != PROTO_TCP) /* who has equal content was found above */
+		q->most = 1;
 	scan(q, pick, key_flow(e), KEY_FLOW);
 }
 
@@ -606,6 +619,7 @@ static unsigned loop_fits(const Ask *q, const Probe *p)
 static void match_looped(Ask *q, Pick *pick)
 {
 	q->fits = loop_fits;
+	q->most = 0;
 	pick_quote(q, pick);
 }
 

@@ -172,6 +172,17 @@ static void fault_11_reordering_by_our_own_order(void **state)
 	assert_int_equal(s.max_displacement, 2);
 	assert_int_equal(s.n_lost_runs, 1);
 	assert_int_equal(s.lost_runs[0], 1);
+	/* one place late is late */
+	o[2].rx_ns = 45;
+	stats_series(o, 6, &arena, &s);
+	assert_int_equal(s.reordered, 2);
+	assert_int_equal(s.max_displacement, 2);
+	o[3].rx_ns = 35;
+	o[1].rx_ns = 20;
+	o[2].rx_ns = 15;
+	stats_series(o, 6, &arena, &s);
+	assert_int_equal(s.reordered, 1);
+	assert_int_equal(s.max_displacement, 1);
 	/* different peers overtake each other by nature */
 	for (int i = 0; i < 6; i++)
 		o[i].peer = (uint64_t)i;
@@ -179,7 +190,7 @@ static void fault_11_reordering_by_our_own_order(void **state)
 	assert_int_equal(s.reordered, 0);
 	/* a repetition is late by our own doing */
 	for (int i = 0; i < 6; i++)
-		o[i].peer = 1;
+		o[i] = (Outcome){ i, rx[i], rx[i] != NS_NONE, true, 1 };
 	o[1].tx_ns = 25;
 	o[5].tx_ns = 26;
 	stats_series(o, 6, &arena, &s);
