@@ -103,11 +103,14 @@ static int open_read(const char *path)
 
 typedef struct Reader {
 	int file;
+	const char *name;
 } Reader;
 
 static int reader_main(void *ctx, int engine_fd)
 {
-	return pcap_port_serve(engine_fd, ((Reader *)ctx)->file);
+	const Reader *r = ctx;
+
+	return pcap_port_serve(engine_fd, r->file, r->name);
 }
 
 static uint64_t draw_seed(const CmdRunOptions *o)
@@ -130,9 +133,11 @@ static int prepare(const CmdRunOptions *o, RunState *s, Policies *policies, RunO
 		return cmd_fail(SONDE_EXIT_USAGE, "--read stands alone: there is no interface and no traffic to write");
 	if (o->read) {
 		reader->file = open_read(o->read);
+		reader->name = o->read;
 		run->mode = RUN_PEER;
 		run->peer_main = reader_main;
 		run->peer_ctx = reader;
+		run->peer_fault = "the capture file is cut or damaged: frames behind that place are missing";
 		run->peer_file = reader->file;
 		return reader->file < 0 ? SONDE_EXIT_ENVIRONMENT : SONDE_EXIT_OK;
 	}

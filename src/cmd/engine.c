@@ -140,6 +140,15 @@ static int run_program(Process *p, Engine *e, const Program *program)
 	return exit;
 }
 
+/* Stopped before GO.  The gate tells its reasons to cmd; a capture file has us. */
+static int not_started(Process *p, const Engine *e)
+{
+	int exit = engine_stopped(e) ? engine_stopped(e) : SONDE_EXIT_ENVIRONMENT;
+	const char *why = engine_stop_why(e);
+
+	return why[0] ? fail(p, exit, "E-ENVIRONMENT", str_c(why), (Span){ 0, 0 }) : exit;
+}
+
 static int run_behind(Process *p, int gate_fd, const Compiled *c, Bytes manifest)
 {
 	GatePort port;
@@ -153,7 +162,7 @@ static int run_behind(Process *p, int gate_fd, const Compiled *c, Bytes manifest
 	if (engine_start(e))
 		exit = run_program(p, e, c->program);
 	else
-		exit = engine_stopped(e) ? engine_stopped(e) : SONDE_EXIT_ENVIRONMENT;
+		exit = not_started(p, e);
 	engine_finish(e, exit);
 	gate_port_flush(&port);
 	return exit;

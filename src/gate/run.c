@@ -446,15 +446,23 @@ static int engine_end(Run *r)
 	return run_fail(r, SONDE_EXIT_ENVIRONMENT, text);
 }
 
+/* A run that went well with what the peer could give, which was not all. */
+static int peer_end(Run *r, int engine)
+{
+	int peer = r->peer.pid > 0 ? proc_wait(&r->peer, END_PATIENCE_MS) : 0;
+
+	if (engine || peer <= 0)
+		return engine;
+	return run_fail(r, SONDE_EXIT_ENVIRONMENT, r->o->peer_fault);
+}
+
 static int run_end(Run *r)
 {
 	int netd, engine;
 
 	proc_close(&r->cmd_gate[0]);
 	netd = netd_end(r);
-	engine = engine_end(r);
-	if (r->peer.pid > 0)
-		proc_wait(&r->peer, END_PATIENCE_MS);
+	engine = peer_end(r, engine_end(r));
 	if (netd)
 		return netd;
 	if (r->interrupted) {

@@ -44,6 +44,7 @@ typedef struct RunOptions {
 	/* RUN_PEER: the other side of gate_fd; its value is the exit code of that child. */
 	int (*peer_main)(void *ctx, int engine_fd);
 	void *peer_ctx;
+	const char *peer_fault; /* a sentence: what it means that this value is not 0 */
 	int peer_file; /* kept open for it, or -1 */
 
 	/* Runs in the loader: all policies in force, as declarations; their files

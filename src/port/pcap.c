@@ -38,6 +38,7 @@ typedef struct Reader {
 	struct pcap_pkthdr *head;
 	const u_char *data;
 	bool have;     /* a frame was read and not told yet */
+	bool ended, broken; /* no more frames; since the file is cut or damaged */
 	uint8_t *mem;
 	Writer out;
 	bool gone;
@@ -73,8 +74,13 @@ static void tell(Reader *r, const Msg *m)
 /* The next frame, if there is one; its time. */
 static bool peek(Reader *r, int64_t *ret_at)
 {
-	if (!r->have && pcap_lib_next(r->pcap, &r->head, &r->data) == 1)
-		r->have = true;
+	if (!r->have && !r->ended) {
+		int got = pcap_lib_next(r->pcap, &r->head, &r->data);
+
+		r->have = got == 1;
+		r->ended = got != 1;
+		r->broken = got == PCAP_ERROR;
+	}
 	if (!r->have)
 		return false;
 	/* opened with nanosecond precision: tv_usec counts ns */
@@ -133,23 +139,12 @@ static void on_now(Reader *r, const Msg *m)
 	tell(r, &(Msg){ .type = MSG_TICK, .tick = { m->now.id, r->now } });
 }
 
-static void on_emit(Reader *r, const Msg *m)
+/* guardrails.md 7: without a gate a send is an error, and so is what leads to one. */
+static void on_send(Reader *r, const Msg *m)
 {
-	tell(r, &(Msg){ .type = MSG_NOTSENT,
-			.notsent = { m->emit.tx_id, NOTSENT_POLICY,
-				     str_bytes(STR("a capture file is read: nothing can be sent")) } });
-}
-
-static void on_route(Reader *r, const Msg *m)
-{
-	tell(r, &(Msg){ .type = MSG_ROUTE_OK,
-			.route_ok = { .id = m->route.id, .detail = str_bytes(STR("a capture file is read")) } });
-}
-
-static void on_claim(Reader *r, const Msg *m)
-{
-	tell(r, &(Msg){ .type = MSG_CLAIMED,
-			.claimed = { .id = m->claim.id, .detail = str_bytes(STR("a capture file is read")) } });
+	(void)m;
+	tell(r, &(Msg){ .type = MSG_STOP,
+			.stop = { STOP_POLICY, str_bytes(STR("a capture file is read (--read): without a gate nothing can be sent")) } });
 }
 
 /* After the manifest: the file is one interface, and its first frame is time 0. */
@@ -170,8 +165,8 @@ static void on_manifest(Reader *r, const Msg *m)
 typedef void Handler(Reader *r, const Msg *m);
 
 static Handler *const handlers[MSG_N] = {
-	[MSG_MANIFEST] = on_manifest, [MSG_EMIT] = on_emit, [MSG_ROUTE] = on_route,
-	[MSG_CLAIM] = on_claim,	      [MSG_WAIT] = on_wait, [MSG_NOW] = on_now,
+	[MSG_MANIFEST] = on_manifest, [MSG_EMIT] = on_send, [MSG_ROUTE] = on_send,
+	[MSG_CLAIM] = on_send,	      [MSG_WAIT] = on_wait, [MSG_NOW] = on_now,
 };
 
 static int serve(Reader *r)
@@ -189,7 +184,7 @@ static int serve(Reader *r)
 			return SONDE_EXIT_OK;
 		while (msg_get(&c, 'E', &m) == MSG_OK) {
 			if (m.type == MSG_END)
-				return SONDE_EXIT_OK;
+				return r->broken ? SONDE_EXIT_ENVIRONMENT : SONDE_EXIT_OK;
 			if (handlers[m.type])
 				handlers[m.type](r, &m);
 		}
@@ -223,12 +218,12 @@ static const LinkRow *link_row(int dlt)
 	return NULL;
 }
 
-int pcap_port_serve(int engine_fd, int file_fd)
+int pcap_port_serve(int engine_fd, int file_fd, const char *name)
 {
 	Reader r = { .fd = engine_fd, .mem = malloc(PORT_BATCH + ASK_BUF) };
 	FILE *f = fdopen(file_fd, "rb");
 	const char *fault;
-	char why[PCAP_ERRBUF_SIZE + 64];
+	char why[PCAP_ERRBUF_SIZE + 512];
 
 	pcap_lib_load(); /* before the filter: loading needs more calls than reading */
 	if (!r.mem || !f || sandbox_caps_keep(0) || sandbox_filter(SANDBOX_READER))
@@ -236,12 +231,12 @@ int pcap_port_serve(int engine_fd, int file_fd)
 	r.out = writer(r.mem, PORT_BATCH);
 	r.pcap = pcap_lib_open(f, &fault);
 	if (!r.pcap) {
-		snprintf(why, sizeof why, "no capture file: %s", fault);
+		snprintf(why, sizeof why, "%.400s is no capture file: %s", name, fault);
 		return refuse(&r, why);
 	}
 	r.link = link_row(pcap_lib_link(r.pcap));
 	if (!r.link) {
-		snprintf(why, sizeof why, "a capture of link type %s, which is not known here",
+		snprintf(why, sizeof why, "%.400s: a capture of link type %s, which is not known here", name,
 			 pcap_lib_link_name(pcap_lib_link(r.pcap)));
 		return refuse(&r, why);
 	}

@@ -7,13 +7,15 @@
  * system calls than the engine may make; it has a filter of its own, for what it
  * parses is foreign.  The file's clock is the run's clock: a WAIT brings the
  * frames up to its time, then its TICK; a NOW tells the time of the last frame.
- * Whatever would be sent is NOTSENT.
+ * A send stops the run.
  */
 #ifndef SONDE_PORT_PCAP_H
 #define SONDE_PORT_PCAP_H
 
-/* Serves one engine until it ends or leaves.  Owns both descriptors.  Returns
- * the exit code; a file that is no capture is told by STOP. */
-int pcap_port_serve(int engine_fd, int file_fd);
+/* Serves one engine until it ends or leaves.  Owns both descriptors; `name`
+ * is the file's, for messages.  Returns
+ * the exit code: SONDE_EXIT_ENVIRONMENT if the file ended in the middle of a frame
+ * (what came before was told).  A file that is no capture is told by STOP. */
+int pcap_port_serve(int engine_fd, int file_fd, const char *name);
 
 #endif

@@ -162,7 +162,7 @@ struct Engine {
 	uint64_t seed;
 	bool gone;    /* the other side closed */
 	uint8_t stop; /* StopReason */
-	char stop_detail[128];
+	char stop_detail[512];
 
 	VEC(HostIface) iface;
 	VEC(HostAddr) addr;

@@ -692,7 +692,7 @@ static void event(void *ctx, const Msg *m)
 
 static int read_main(void *ctx, int engine_fd)
 {
-	return pcap_port_serve(engine_fd, *(int *)ctx);
+	return pcap_port_serve(engine_fd, *(int *)ctx, "the file");
 }
 
 static char *read_file(const char *path)
