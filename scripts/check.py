@@ -69,19 +69,35 @@ def unit_tests(title, build):
         print("\n".join(l for l in text.splitlines() if re.search(r"FAILED|ERROR|error:|Sanitizer|runtime error", l))[-6000:])
 
 
-def pytest(title, paths, seconds=2400):
-    ok, out = run(title, [PY, "-m", "pytest", "-q", "-x" if os.environ.get("FAIL_FAST") else "-q", "--durations=8",
-                          "-p", "no:cacheprovider", *paths], seconds=seconds, env={"SONDE": str(ROOT / "build/sonde")})
-    tail = out.strip().splitlines()[-1] if out.strip() else ""
-    passed = int((re.search(r"(\d+) passed", tail) or [0, 0])[1])
-    bad = sum(int(n) for n in re.findall(r"(\d+) (?:failed|errors?|skipped)", tail))  # a skip hides a missing layer
-    if not ok and bad == 0:
-        bad = 1
-    Count.passed += passed
-    Count.failed += bad
-    print(f"   {tail}")
-    if not ok or bad:
-        print(out[-12000:])
+def pytest_start(paths):
+    return subprocess.Popen([PY, "-m", "pytest", "-q", "--durations=5", "-p", "no:cacheprovider", *paths],
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                            env={**os.environ, "SONDE": str(ROOT / "build/sonde")})
+
+
+def pytest(title, *groups, seconds=1800):
+    """Groups of tests side by side: they wait more than they work."""
+    print(f"== {title}", flush=True)
+    start = time.monotonic()
+    runs = [pytest_start(paths) for paths in groups]
+    for run_, paths in zip(runs, groups):
+        try:
+            out = run_.communicate(timeout=max(1, seconds - (time.monotonic() - start)))[0]
+        except subprocess.TimeoutExpired:
+            run_.kill()
+            out = run_.communicate()[0] + f"\nstopped after {seconds} s"
+        tail = out.strip().splitlines()[-1] if out.strip() else ""
+        passed = int((re.search(r"(\d+) passed", tail) or [0, 0])[1])
+        # a skipped test hides a layer that is missing: it fails
+        bad = sum(int(n) for n in re.findall(r"(\d+) (?:failed|errors?|skipped)", tail))
+        if run_.returncode and not bad:
+            bad = 1
+        Count.passed += passed
+        Count.failed += bad
+        print(f"   {' '.join(paths)}: {tail}", flush=True)
+        if bad:
+            print(out[-16000:])
+    print(f"   in {time.monotonic() - start:.1f} s", flush=True)
 
 
 def build(title, folder, *options, env=None):
@@ -105,8 +121,8 @@ def full():
     build("with clang", "build-clang", env={"CC": "clang"})
     build("for arm64", "build-arm64", "--cross-file", "scripts/arm64.ini", "-Dtests=false")
     sanitizers()
-    pytest("oracles: scapy, tshark, CPython", ["tests/wire", "tests/python"])
-    pytest("labs", ["tests"])
+    pytest("oracles: scapy, tshark, CPython; the command line", ["tests/wire"], ["tests/vm", "tests/cmd"])
+    pytest("labs", ["tests/examples", "tests/faults"], ["tests/hostile", "tests/lab", "tests/system"])
     step("fuzz targets replay their corpus", [PY, "scripts/fuzz.py", "--replay"])
     step("benches at 1/20 size", [PY, "tests/bench/run.py", "--sonde", "build/sonde", "--scale", "0.05"])
 
