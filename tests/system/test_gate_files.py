@@ -85,11 +85,11 @@ def test_a_capture_file_in_the_place_of_the_gate(scene):  # noqa: F811
     path = us.lab.path("in.pcap")
     frames = [Ether() / IP(src="1.1.1.1", dst="2.2.2.2") / UDP(sport=i, dport=53) / b"x" for i in range(5)]
     write_pcap(path, [(10**18 + i * 10**9, bytes(f)) for i, f in enumerate(frames)])
-    got = run(us, "now", "wait 2500", emit(1, echo()), "settle", "wait 10000", "end 0", args=("--read", path))
+    got = run(us, "now", "wait 2500", "wait 10000", emit(1, echo()), "now", "end 0",
+              args=("--read", path))
     assert got.epoch == 10**18 and [f[0] - 10**18 for f in got.frames] == [i * 10**9 for i in range(5)]
-    assert [f[5] for f in got.frames] == [bytes(f) for f in frames] and got.notsent[1][0] == 1
-    third = got.place("frame", "2000000000")
-    assert third < got.place("notsent", "1") < got.place("frame", "3000000000")  # the file's clock is the run's
+    assert [f[5] for f in got.frames] == [bytes(f) for f in frames]
+    assert "nothing can be sent" in got.text and not got.sent
 
 
 def test_what_is_no_capture_file(scene):  # noqa: F811
@@ -98,7 +98,7 @@ def test_what_is_no_capture_file(scene):  # noqa: F811
     with open(path, "wb") as f:
         f.write(os.urandom(300))
     got = run(us, "now", "end 0", args=("--read", path))
-    assert "stop 5 no capture file" in got.text
+    assert "stop 5" in got.text and "no capture file" in got.text
 
 
 class Resolver(threading.Thread):
