@@ -453,7 +453,7 @@ static int peer_end(Run *r, int engine)
 
 	if (engine || peer <= 0)
 		return engine;
-	return run_fail(r, SONDE_EXIT_ENVIRONMENT, r->o->peer_fault);
+	return run_fail(r, SONDE_EXIT_ENVIRONMENT, r->o->peer_fault ? r->o->peer_fault : "its peer failed");
 }
 
 static int run_end(Run *r)
