@@ -245,6 +245,8 @@ const HostIface *engine_iface_named(const Engine *e, Str name);
 /* Half-open flows: what is due, or all. */
 void engine_resets(Engine *e, bool all);
 void engine_flow_seen(Engine *e, const PacketId *id, int64_t rx_ns);
+/* Whether a received segment is of a flow that the program goes on with by hand. */
+bool engine_flow_kept(Engine *e, const PacketId *id);
 
 /* ---- receiving (engine_recv.c) ---- */
 

@@ -86,8 +86,12 @@ static bool judge(Engine *e, const Arrival *a)
 	bool wanted = false;
 
 	for (uint32_t i = 0; i < n; i++) {
-		/* what nobody waits for is sniff's; only in a call it is unsolicited */
-		if (m[i].verdict == VERDICT_UNSOLICITED && !(e->call && e->call->arrived))
+		/* what nobody waits for is sniff's, and so is what follows on a flow that
+		 * the program carries on by hand; only in a call it is unsolicited or late */
+		bool loose = m[i].verdict == VERDICT_UNSOLICITED ||
+			     (m[i].verdict == VERDICT_LATE && engine_flow_kept(e, &a->id));
+
+		if (loose && !(e->call && e->call->arrived))
 			continue;
 		wanted |= m[i].verdict != VERDICT_UNSOLICITED;
 		count(e, a, &m[i]);

@@ -331,6 +331,16 @@ static void flow_sending(Engine *e, const PacketId *id)
 		f->seq = id->seq + id->seq_len;
 }
 
+bool engine_flow_kept(Engine *e, const PacketId *id)
+{
+	const SynFlow *f;
+
+	if (id->proto != PROTO_TCP || !id->v || !(id->have & HAVE_HEADER))
+		return false;
+	f = flow_find(e, id->dst, id->src, id->b, id->a);
+	return f && f->state == SYN_KEPT;
+}
+
 void engine_flow_seen(Engine *e, const PacketId *id, int64_t rx_ns)
 {
 	SynFlow *f;
