@@ -52,12 +52,19 @@ static bool is_icmp(uint8_t proto)
 /* ---- sending ---- */
 
 /* `to_many`: anybody may answer, so the remote side is anybody. */
+/* A peer and a protocol, whatever the port: all that a later fragment tells. */
+static uint64_t peer_fp(const Flows *f, Ip ip, uint8_t proto)
+{
+	return fp_num(endpoint(f, ip, proto, 0), SALT_FRAGMENT);
+}
+
 void flows_sent(Flows *f, const FlowTuple *t, bool syn, bool to_many)
 {
 	static const Ip anybody = { 0 };
 	uint16_t remote = is_icmp(t->proto) ? t->sport : t->dport;
 
 	fpset_put(&f->remote, endpoint(f, to_many ? anybody : t->dst, t->proto, remote));
+	fpset_put(&f->remote, peer_fp(f, t->dst, t->proto));
 	if (t->proto)
 		fpset_put(&f->local, endpoint(f, t->src, t->proto, t->sport));
 	if (syn)
@@ -319,7 +326,7 @@ static uint64_t frag_key(const Flows *f, const Rx *r)
 	return key ? key : 1;
 }
 
-static void hold(Flows *f, uint64_t key, Bytes frame, bool ether, Bytes meta)
+static void hold(Flows *f, uint64_t key, bool asked, Bytes frame, bool ether, Bytes meta)
 {
 	HeldFrame *h = &f->held[f->next_held];
 
@@ -330,6 +337,8 @@ static void hold(Flows *f, uint64_t key, Bytes frame, bool ether, Bytes meta)
 	f->fragments_lost += h->key != 0;
 	f->next_held = (f->next_held + 1) % FLOW_HELD;
 	h->key = key;
+	h->asked = asked;
+	h->age = 0;
 	h->n = (uint32_t)frame.n;
 	h->ether = ether;
 	memcpy(h->data, frame.p, frame.n);
@@ -347,10 +356,23 @@ static FlowVerdict later_fragment(Flows *f, const Rx *r, Bytes frame, bool ether
 	if (fpset_has(&f->frags, key))
 		return FLOW_OWN;
 	if (v == FLOW_KERNEL || rules_spoof_ip(f->rules, r->dst) >= 0) {
-		hold(f, key, frame, ether, meta);
+		hold(f, key, fpset_has(&f->remote, peer_fp(f, r->src, r->proto)), frame, ether, meta);
 		return FLOW_HOLD;
 	}
 	return v;
+}
+
+uint64_t flows_headless(Flows *f)
+{
+	enum { OVERDUE = 2 };
+
+	for (uint32_t i = 0; i < FLOW_HELD; i++) {
+		HeldFrame *h = &f->held[i];
+
+		if (h->key && h->asked && h->age < OVERDUE)
+			f->headless += ++h->age == OVERDUE;
+	}
+	return f->headless;
 }
 
 bool flows_released(Flows *f, Bytes *ret_frame, bool *ret_ether, Bytes *ret_meta)

@@ -31,6 +31,8 @@ typedef enum FlowVerdict {
 
 typedef struct HeldFrame {
 	uint64_t key; /* 0: free */
+	bool asked;   /* from a peer to whom something of that protocol was sent */
+	uint8_t age;  /* calls of flows_headless() that it saw */
 	uint32_t n;
 	bool ether;
 	uint8_t meta[48]; /* the caller's, as given with the frame */
@@ -51,6 +53,7 @@ typedef struct Flows {
 	uint32_t next_held, ready;
 	uint64_t ready_key;
 	uint64_t fragments_lost; /* held ones that had to go */
+	uint64_t headless;
 } Flows;
 
 /* `packets`: the budget; state is kept for about as many.  `seed`: secret, random. */
@@ -76,6 +79,11 @@ FlowVerdict flows_received(Flows *f, Bytes frame, bool ether, Bytes meta);
 /* After FLOW_OWN: a held later fragment of that packet, if any; call until false.
  * The bytes live until the next flows_received(). */
 bool flows_released(Flows *f, Bytes *ret_frame, bool *ret_ether, Bytes *ret_meta);
+
+/* How many later fragments from peers that were sent to have stayed without their
+ * first one, so far; to be called now and then: the second call in which one is
+ * still held counts it. */
+uint64_t flows_headless(Flows *f);
 
 /* For the check of what is sent. */
 bool flows_answers_syn(const Flows *f, const FlowTuple *t);

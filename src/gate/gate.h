@@ -119,6 +119,7 @@ typedef struct Gate {
 	Wait wait[GATE_WAITS];
 	unsigned nwaits;
 	uint64_t drops_told;
+	uint64_t headless_told;
 	int64_t drops_next;
 
 	/* end */

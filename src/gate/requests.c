@@ -171,6 +171,17 @@ static void on_wait(Gate *g, const Msg *m)
 	g->wait[g->nwaits++] = (Wait){ m->wait.id, m->wait.wake_at };
 }
 
+/* Later fragments whose first one a filter took: the engine never sees them. */
+static void headless(Gate *g)
+{
+	uint64_t count = flows_headless(&g->flows);
+	Msg m = { .type = MSG_HEADLESS, .headless = { count } };
+
+	if (count != g->headless_told)
+		outbox_put(&g->outbox, &m);
+	g->headless_told = count;
+}
+
 void requests_tick(Gate *g, int64_t now)
 {
 	for (unsigned i = 0; i < g->nwaits;) {
@@ -180,6 +191,7 @@ void requests_tick(Gate *g, int64_t now)
 		}
 		gate_receive_all(g);
 		requests_drops(g, true);
+		headless(g);
 		tick(g, g->wait[i].id, now);
 		g->wait[i] = g->wait[--g->nwaits];
 	}

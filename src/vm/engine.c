@@ -196,6 +196,10 @@ static void handle(Engine *e, const Msg *m)
 	case MSG_DROPS:
 		drops(e, m);
 		break;
+	case MSG_HEADLESS:
+		warn_add(&e->warnings, WARN_FRAG_LOST, 1, "%llu later fragments whose first one never came",
+			 (unsigned long long)m->headless.count);
+		break;
 	case MSG_STOP:
 		stopped(e, m);
 		break;
