@@ -124,12 +124,26 @@ static void engine_missing(int out_fd, unsigned missing, bool fatal)
 		_exit(SONDE_EXIT_ENVIRONMENT);
 }
 
+/* Said in every result: the engine could count cycles. */
+static void engine_tsc_open(int out_fd)
+{
+	uint8_t buf[256];
+	Writer w = writer(buf, sizeof buf);
+	Msg m = { .type = MSG_STAT,
+		  .stat = { .group = str_bytes(STR("sandbox")),
+			    .json = str_bytes(STR("{\"rdtsc\":\"open: the machine ignores PR_SET_TSC\"}")) } };
+
+	if (msg_put(&w, &m) && write(out_fd, w.p, w.n) < 0)
+		_exit(SONDE_EXIT_ENVIRONMENT);
+}
+
 static _Noreturn void engine_child(const Run *r, bool namespaces)
 {
 	const RunOptions *o = r->o;
 	int gate_fd = o->mode == RUN_ALONE ? -1 : r->engine_gate[0], out_fd = r->engine_out[0];
 	const int in[2] = { gate_fd, -1 }, out[2] = { gate_fd, out_fd };
 	unsigned missing = 0;
+	bool tsc_closed = true;
 	void *mem;
 
 	proc_die_with(r->self_fd);
@@ -144,11 +158,13 @@ static _Noreturn void engine_child(const Run *r, bool namespaces)
 		_exit(SONDE_EXIT_ENVIRONMENT);
 	if (o->mode == RUN_GATE && !namespaces)
 		missing |= 1u << SANDBOX_NAMESPACES;
-	missing |= sandbox_engine(namespaces, in, out);
+	missing |= sandbox_engine(namespaces, in, out, &tsc_closed);
 	if (missing)
 		engine_missing(out_fd, missing, !o->insecure_dev);
 	if (missing && !o->insecure_dev)
 		_exit(SONDE_EXIT_ENVIRONMENT);
+	if (!tsc_closed && o->mode == RUN_GATE)
+		engine_tsc_open(out_fd);
 	_exit(o->engine_main(o->engine_ctx, gate_fd, out_fd, mem, o->engine_memory));
 }
 

@@ -9,6 +9,8 @@
 #include <linux/landlock.h>
 #include <pwd.h>
 #include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -172,6 +174,31 @@ static int tsc_off(void)
 #endif
 }
 
+static sigjmp_buf tsc_faulted;
+
+static void on_tsc_fault(int sig)
+{
+	siglongjmp(tsc_faulted, sig);
+}
+
+bool sandbox_tsc_closed(void)
+{
+#if defined(__x86_64__)
+	struct sigaction fault = { .sa_handler = on_tsc_fault }, before;
+	bool closed = true;
+
+	sigaction(SIGSEGV, &fault, &before);
+	if (sigsetjmp(tsc_faulted, 1) == 0) {
+		__asm__ volatile("rdtsc" ::: "eax", "edx");
+		closed = false;
+	}
+	sigaction(SIGSEGV, &before, NULL);
+	return closed;
+#else
+	return false;
+#endif
+}
+
 /* The kernel's clock pages: [vvar] is a clock to read, [vdso] the code that reads it. */
 static struct {
 	uintptr_t from, to;
@@ -204,7 +231,7 @@ static int vdso_off(void)
 	return clock_maps ? 0 : -ENOENT;
 }
 
-unsigned sandbox_engine(bool namespaces, const int in[2], const int out[2])
+unsigned sandbox_engine(bool namespaces, const int in[2], const int out[2], bool *ret_tsc_closed)
 {
 	unsigned missing = 0;
 
@@ -217,6 +244,7 @@ unsigned sandbox_engine(bool namespaces, const int in[2], const int out[2])
 		missing |= 1u << SANDBOX_LANDLOCK;
 	if (tsc_off() || vdso_off())
 		missing |= 1u << SANDBOX_TSC;
+	*ret_tsc_closed = sandbox_tsc_closed();
 	if (sandbox_engine_filter(in, out))
 		missing |= 1u << SANDBOX_SECCOMP;
 	return missing;

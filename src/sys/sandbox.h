@@ -63,7 +63,12 @@ int sandbox_prepare(void);
 /* Closes the engine in, read from `in`, write to `out` (at most 2 each; -1: none).
  * namespaces: the process came from proc_fork_ns(sandbox_engine_clone).
  * Returns the layers that could not be had, a bit each; the caller decides. */
-unsigned sandbox_engine(bool namespaces, const int in[2], const int out[2]);
+unsigned sandbox_engine(bool namespaces, const int in[2], const int out[2], bool *ret_tsc_closed);
+
+/* Whether rdtsc faults now.  Where PR_SET_TSC was accepted and it does not, the
+ * processor under us ignores CR4.TSD (some hypervisors): no layer that a kernel
+ * could give is missing, and no promise rests on it, but results say so. */
+bool sandbox_tsc_closed(void);
 
 /* True if this build (sanitizers) needs more calls than the table says. */
 bool sandbox_is_widened(void);

@@ -199,7 +199,9 @@ static int engine_child(int in, int out, void (*act)(int in, int out))
 
 	sandbox_prepare();
 	if (proc_fork(&c) == 0) {
-		if (sandbox_engine(false, ins, outs))
+		bool tsc;
+
+		if (sandbox_engine(false, ins, outs, &tsc))
 			_exit(99);
 		act(in, out);
 		_exit(READS);
