@@ -45,8 +45,7 @@ def test_planted_redirect(lab):
     ("echo_payload_changed", ICMP(id=1, seq=1) / Raw(b"abcd")), ("looped", ICMP(id=1, seq=1) / Raw(b"abcd")),
     ("odd_path_mtu", ICMP(id=1, seq=1) / Raw(bytes(900))), ("bad_IP_checksum", ICMP(id=1, seq=1) / Raw(b"abcd")),
     ("bad_ICMP_checksum", ICMP(id=1, seq=1) / Raw(b"abcd")), ("bad_UDP_checksum", UDP(sport=5, dport=7) / b"abcd"),
-    ("further_answers", UDP(sport=5, dport=7) / b"abcd"), ("fragment_with_DF", ICMP(id=1, seq=1) / Raw(bytes(1000))),
-    ("answer_from_other_address", ICMP(id=1, seq=1) / Raw(b"abcd"))])
+    ("further_answers", UDP(sport=5, dport=7) / b"abcd"), ("fragment_with_DF", ICMP(id=1, seq=1) / Raw(bytes(1000)))])
 def test_planted_puppets_answer(lab, code, packet):
     us = w.CASES[code][0](lab)
     got = [p for p in Wire(us, "eth0", "10.9.0.2").exchange([IP(src="10.9.0.1", dst="10.9.0.2") / packet],
@@ -60,6 +59,5 @@ def test_planted_puppets_answer(lab, code, packet):
         "bad_UDP_checksum": lambda p: p[UDP].chksum == 1,
         "further_answers": lambda p: p[IP].id == 9,
         "fragment_with_DF": lambda p: int(p[IP].flags) == 3,
-        "answer_from_other_address": lambda p: p[IP].src == "10.9.0.3",
     }[code]
     assert any(said(p) for p in got), [p.summary() for p in got]

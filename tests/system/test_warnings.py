@@ -143,7 +143,6 @@ CASES = {
     "looped": (puppet(loop), PING),
     "not_sent": (cable("delay=0ms"), 'ping("10.9.0.77", count=1, timeout=0.2)'),
     "local_queueing": (shaped, 'sr([IP(dst="10.9.0.2")/ICMP()/random_bytes(1372) for i in range(20)], timeout=1)'),
-    "answer_from_other_address": (puppet(lambda p, n: [with_ip(echo(p), src="10.9.0.3")]), PING),
 }
 
 
