@@ -73,7 +73,7 @@ static void test_what_was_emitted_leaves_in_one_datagram_before_a_wait(void **st
 
 static void test_a_full_batch_leaves_by_itself(void **state)
 {
-	uint8_t *data = calloc(1, 60000);
+	uint8_t *data = calloc(1, 70000);
 	Ends e;
 	(void)state;
 

@@ -174,12 +174,14 @@ static int tsc_off(void)
 #endif
 }
 
+#if defined(__x86_64__)
 static sigjmp_buf tsc_faulted;
 
 static void on_tsc_fault(int sig)
 {
 	siglongjmp(tsc_faulted, sig);
 }
+#endif
 
 bool sandbox_tsc_closed(void)
 {
