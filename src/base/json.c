@@ -83,6 +83,10 @@ void json_num(Json *j, double v)
 		sb_cstr(j->out, "null");
 		return;
 	}
+	if (v == floor(v) && fabs(v) < 1e15) {
+		sb_printf(j->out, "%.0f", v);
+		return;
+	}
 	for (int digits = 1; digits <= 17; digits++) {
 		snprintf(text, sizeof text, "%.*g", digits, v);
 		if (strtod(text, NULL) == v)

@@ -31,18 +31,21 @@ static void say(Process *p, const Msg *m)
 		_exit(SONDE_EXIT_ENVIRONMENT); /* nobody listens any more */
 }
 
+/* Long output and long results go in pieces: a message has a bound. */
 static void sink(void *ctx, const Msg *m)
 {
 	Process *p = ctx;
+	Msg piece = *m;
+	Bytes *part = m->type == MSG_TEXT ? &piece.text.text : m->type == MSG_RESULT ? &piece.result.json : NULL;
 
-	if (m->type != MSG_TEXT || m->text.text.n <= TEXT_PIECE) {
+	if (!part || part->n <= TEXT_PIECE) {
 		say(p, m);
 		return;
 	}
-	for (size_t at = 0; at < m->text.text.n; at += TEXT_PIECE) {
-		Msg piece = *m;
-
-		piece.text.text = bytes_slice(m->text.text, at, at + TEXT_PIECE);
+	for (Bytes rest = *part; rest.n; rest = bytes_slice(rest, TEXT_PIECE, rest.n)) {
+		*part = bytes_slice(rest, 0, TEXT_PIECE);
+		if (m->type == MSG_RESULT)
+			piece.result.more = rest.n > TEXT_PIECE;
 		say(p, &piece);
 	}
 }

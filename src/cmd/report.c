@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+enum { RESULT_MOST = 4 * 1024 * 1024 }; /* bytes of one result object's JSON */
+
 void report_init(Report *r, Arena *a, const ReportOptions *opt)
 {
 	*r = (Report){ .a = a, .opt = *opt, .diags = { .a = a } };
@@ -105,6 +107,23 @@ static Str json_object(Report *r, Bytes b)
 	return b.n >= 2 && b.p[0] == '{' && depth == 0 && !in_text ? keep(r, b) : STR("{}");
 }
 
+/* A result too long to be kept whole is left out, and counted with what was cut. */
+static void take_result(Report *r, const Msg *m)
+{
+	r->result.a = r->a;
+	if (r->result.n + m->result.json.n <= RESULT_MOST)
+		sb_str(&r->result, bytes_str(m->result.json));
+	else
+		r->cut += m->result.json.n;
+	if (m->result.more)
+		return;
+	vec_push(r->a, &r->results,
+		 (ReportItem){ .a = keep(r, m->result.type),
+			       .b = json_object(r, str_bytes(sb_done(&r->result))),
+			       .n = m->result.line });
+	r->result = sb(r->a);
+}
+
 void report_error(Report *r, int exit, const char *code, Str message)
 {
 	if (!r->error.n)
@@ -123,8 +142,7 @@ void report_engine(Report *r, const Msg *m)
 		cmd_take_diag(r->a, &r->diags, m);
 		break;
 	case MSG_RESULT:
-		vec_push(r->a, &r->results,
-			 (ReportItem){ .a = keep(r, m->result.type), .b = json_object(r, m->result.json), .n = m->result.line });
+		take_result(r, m);
 		break;
 	case MSG_WARN:
 		vec_push(r->a, &r->warnings,

@@ -34,6 +34,7 @@ typedef struct Report {
 	VEC(ReportItem) output;   /* a: text, n: peer */
 	Sb piece;                 /* of output, not yet ended: JSON only */
 	bool piece_peer;
+	Sb result;                /* its JSON so far */
 	VEC(ReportItem) results;  /* a: type, b: fields as JSON, n: line */
 	VEC(ReportItem) warnings; /* a: code, b: evidence, c: meaning, d: next, n: count */
 	VEC(ReportItem) stats;    /* a: group, b: values as JSON */

@@ -321,7 +321,7 @@ static void host_result(void *ctx, uint32_t line, Str type, Str json)
 	Engine *e = ctx;
 
 	e->config.sink(e->config.sink_ctx,
-		       &(Msg){ .type = MSG_RESULT, .result = { line, str_bytes(type), str_bytes(json) } });
+		       &(Msg){ .type = MSG_RESULT, .result = { .line = line, .type = str_bytes(type), .json = str_bytes(json) } });
 }
 
 /* A program that only computes sees the end of its time all the same. */
