@@ -58,6 +58,17 @@ void *arena_copy(Arena *a, const void *p, size_t n)
 	return q;
 }
 
+bool arena_extend(Arena *a, const void *p, size_t n, size_t more)
+{
+	size_t at = (size_t)((const uint8_t *)p - a->base);
+	size_t held = (n + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+
+	if (!p || at + held != a->used || more <= held || more - held >= a->cap - a->used - ARENA_ALIGN)
+		return false;
+	arena_alloc(a, more - held);
+	return true;
+}
+
 void arena_reset(Arena *a, size_t mark)
 {
 	if (mark <= a->used)

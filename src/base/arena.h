@@ -15,6 +15,7 @@
 #define SONDE_BASE_ARENA_H
 
 #include <setjmp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +46,10 @@ static inline size_t arena_mark(const Arena *a)
 {
 	return a->used;
 }
+
+/* Makes the newest block of `n` bytes, at p, `more` bytes long where it stands (the new
+ * ones are zero); false if it is not the newest or there is no room. */
+bool arena_extend(Arena *a, const void *p, size_t n, size_t more);
 
 /* Gives back all that was taken since `mark`. */
 void arena_reset(Arena *a, size_t mark);

@@ -102,6 +102,10 @@ static void sb_room(Sb *b, size_t n)
 
 	while (cap - b->n <= n)
 		cap *= 2;
+	if (b->cap && arena_extend(b->a, b->p, b->cap, cap)) {
+		b->cap = cap;
+		return;
+	}
 	char *p = arena_alloc(b->a, cap);
 
 	if (b->n)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Growing arrays on an arena.  `VEC(int) v = { 0 }; vec_push(a, &v, 3); v.p[0]`.
- * Growing copies and leaves the old block to the arena: push only while building.
+ * Growing copies and leaves the old block to the arena, unless that is the newest block:
+ * push only while building.
  */
 #ifndef SONDE_BASE_VEC_H
 #define SONDE_BASE_VEC_H
@@ -25,7 +26,11 @@
 
 static inline void *vec_grow_(Arena *a, const void *p, uint32_t n, uint32_t *cap, size_t size)
 {
-	*cap = *cap ? *cap * 2 : 8;
+	uint32_t was = *cap;
+
+	*cap = was ? was * 2 : 8;
+	if (was && arena_extend(a, p, was * size, *cap * size))
+		return (void *)(uintptr_t)p;
 	void *q = arena_array(a, *cap, size);
 
 	if (n)

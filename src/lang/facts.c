@@ -274,6 +274,7 @@ bool facts_run(const FactsIn *in, Manifest *m, FactsStats *ret_stats)
 	f->memo = (Map){ .a = in->a };
 	f->reached = arena_alloc(in->a, in->ast->n_nodes);
 	f->called = arena_alloc(in->a, in->ast->n_nodes);
+	f->fixed = arena_new_n(in->a, const Fact *, in->ast->n_nodes);
 	f->reach_span = head_of(&in->ast->files.p[0]);
 	sigs_init(&f->sigs, in->a);
 	if (setjmp(complex) == 0) {

@@ -77,10 +77,55 @@ const Fact *facts_ex_value(Facts *f, Node *n)
 
 /* ---- names ---- */
 
+static const Fact *name_fixed(Facts *f, const Node *n)
+{
+	static const FactKind kinds[] = { [REF_FUNC] = T_FUNC, [REF_PROTO] = T_PROTO, [REF_BUILTIN] = T_TYPE };
+	Fact *x = mk_copy(f, mk(f, kinds[n->name.ref]));
+
+	if (n->name.ref == REF_FUNC) {
+		x->node = n->name.node;
+		x->from_fn = true;
+	} else if (n->name.ref == REF_PROTO) {
+		x->view = (uint8_t)n->name.index;
+	} else {
+		x->index = (uint16_t)n->name.index;
+	}
+	return x;
+}
+
+static const Fact *literal(Facts *f, const Node *n)
+{
+	switch ((NodeKind)n->kind) {
+	case N_INT:
+		return mk_range(f, T_INT, n->i, n->i);
+	case N_FLOAT:
+		return mk_float(f, n->f);
+	case N_DURATION:
+		return mk_range(f, T_DURATION, n->i, n->i);
+	case N_BOOL:
+		return mk_range(f, T_BOOL, n->i, n->i);
+	case N_STR:
+		return mk_str(f, T_STR, n->s);
+	case N_BYTES:
+		return mk_str(f, T_BYTES, n->s);
+	default:
+		return name_fixed(f, n);
+	}
+}
+
+/* What a literal or the name of a function, layer or built-in is does not depend on where
+ * the walk came from: made once a node, however often loops are walked. */
+static const Fact *ex_fixed(Facts *f, const Node *n)
+{
+	const Fact **slot = &f->fixed[n->id];
+
+	if (!*slot)
+		*slot = literal(f, n);
+	return *slot;
+}
+
 static const Fact *ex_name(Facts *f, Node *n)
 {
-	Fact *x;
-
 	switch (n->name.ref) {
 	case REF_VAR: {
 		const Fact *v = env_get(f, n->name.var);
@@ -93,18 +138,9 @@ static const Fact *ex_name(Facts *f, Node *n)
 		return facts_bad(f);
 	}
 	case REF_FUNC:
-		x = mk_copy(f, mk(f, T_FUNC));
-		x->node = n->name.node;
-		x->from_fn = true;
-		return x;
 	case REF_PROTO:
-		x = mk_copy(f, mk(f, T_PROTO));
-		x->view = (uint8_t)n->name.index;
-		return x;
 	case REF_BUILTIN:
-		x = mk_copy(f, mk(f, T_TYPE));
-		x->index = (uint16_t)n->name.index;
-		return x;
+		return ex_fixed(f, n);
 	case REF_NONE:
 		return facts_bad(f); /* reported by scope */
 	default:
@@ -683,19 +719,14 @@ const Fact *facts_ex_fresh(Facts *f, Node *n)
 {
 	switch ((NodeKind)n->kind) {
 	case N_INT:
-		return mk_range(f, T_INT, n->i, n->i);
 	case N_FLOAT:
-		return mk_float(f, n->f);
 	case N_DURATION:
-		return mk_range(f, T_DURATION, n->i, n->i);
 	case N_BOOL:
-		return mk_range(f, T_BOOL, n->i, n->i);
+	case N_STR:
+	case N_BYTES:
+		return ex_fixed(f, n);
 	case N_NONE:
 		return mk(f, T_NONE);
-	case N_STR:
-		return mk_str(f, T_STR, n->s);
-	case N_BYTES:
-		return mk_str(f, T_BYTES, n->s);
 	case N_FSTRING:
 		return facts_fstring(f, n);
 	case N_NAME:

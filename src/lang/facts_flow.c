@@ -9,7 +9,7 @@
 #include "lang/facts_inside.h"
 
 enum {
-	ROUNDS_BEFORE_WIDENING = 3,
+	ROUNDS_BEFORE_WIDENING = 1,
 	ROUNDS_BEFORE_GIVING_UP = 7,
 	UNROLL_ITEMS = 32,
 	UNROLL_NESTED = 256,

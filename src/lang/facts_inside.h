@@ -83,6 +83,7 @@ struct Facts {
 	Map memo;	  /* lib calls */
 	uint8_t *reached; /* by node id: a statement that some walk got to */
 	uint8_t *called;  /* by node id: a def that was called */
+	const Fact **fixed; /* by node id: facts that hold wherever the walk comes from */
 	const Fact *top[T_N];
 	const Fact *opt[T_N];
 	Sigs sigs;

@@ -15,6 +15,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+enum { BYTES_A_TOKEN = 3 }; /* at least, in most texts: room is taken once */
+
 static const char *const tok_texts[] = {
 #define TOK_OTHER_(id, text)  [TOK_##id] = (text),
 #define TOK_QUOTED_(id, text) [TOK_##id] = "`" text "`",
@@ -511,8 +513,11 @@ void lex(Arena *a, Syms *syms, Str text, DiagList *d, Toks *ret)
 	if (text.n > LIMIT_SOURCE)
 		diag_add(d, "E-SYNTAX", span_of(LIMIT_SOURCE, LIMIT_SOURCE),
 			 "the text has %zu bytes: the most is %u", text.n, LIMIT_SOURCE);
-	else if (characters_ok(text, d))
+	else if (characters_ok(text, d)) {
+		ret->v.cap = (uint32_t)text.n / BYTES_A_TOKEN + 8;
+		ret->v.p = arena_new_n(a, Tok, ret->v.cap);
 		lex_all(&x);
+	}
 	if (line_has_tokens(&x))
 		lex_push(&x, TOK_NEWLINE, text.n, text.n);
 	for (; x.n_indent; x.n_indent--)
