@@ -58,7 +58,8 @@ static void compile_passes(const CompileIn *in, Compiled *c)
 			  .param = in->param,
 			  .nparam = in->nparam,
 			  .diags = &c->diags,
-			  .lib_diags = &c->lib_diags };
+			  .lib_diags = &c->lib_diags,
+			  .settle = in->settle };
 
 	if (!facts_run(&facts, &c->manifest, &c->stats) || c->diags.errors || c->lib_diags.errors)
 		return;

@@ -29,6 +29,7 @@ typedef struct CompileIn {
 	uint32_t nlib;
 	const FactsParam *param; /* given by the caller */
 	uint32_t nparam;
+	bool settle; /* as in FactsIn */
 } CompileIn;
 
 typedef struct Compiled {

@@ -19,7 +19,8 @@
  *   - join() covers both sides; a condition only drops values for which it can't
  *     come out so (compare_part, truth_part, packet_having);
  *   - objects: all references to objects of one place share a Cell, and Cells only
- *     grow; walks are repeated until no Cell grew, so the last walk read from Cells
+ *     grow; walks are repeated until no Cell grew after it was read (each reference
+ *     comes out of an expression first: facts_ex), so the last walk read from Cells
  *     that cover all that the program ever puts in;
  *   - loops are walked until the state at their head covers the state that comes
  *     back; widening ends that;
@@ -218,13 +219,40 @@ static void walk_all(Facts *f)
 	f->env = env;
 }
 
+/* What a walk adds to, so that it can be taken back. */
+typedef struct Said {
+	DiagList diags, lib_diags;
+	Manifest m;
+} Said;
+
+static Said said(const Facts *f)
+{
+	return (Said){ *f->in->diags, f->in->lib_diags ? *f->in->lib_diags : (DiagList){ 0 }, *f->m };
+}
+
+static void take_back(Facts *f, const Said *s)
+{
+	*f->in->diags = s->diags;
+	if (f->in->lib_diags)
+		*f->in->lib_diags = s->lib_diags;
+	*f->m = s->m;
+}
+
+/* For tests: a walk more, in which nothing may come to any Cell. */
+static bool settled(Facts *f)
+{
+	Said before = said(f);
+
+	f->grew_at_all = false;
+	walk_all(f);
+	take_back(f, &before);
+	return !f->grew_at_all;
+}
+
 /* A walk reports right away; if a Cell grew meanwhile, what it said is taken back. */
 static void walks(Facts *f)
 {
-	DiagList *d = f->in->diags, *l = f->in->lib_diags;
-	Manifest clean = *f->m;
-	uint32_t n = d->v.n, errors = d->errors, dropped = d->dropped, ln = l ? l->v.n : 0,
-		 lerrors = l ? l->errors : 0;
+	Said before = said(f);
 
 	for (;;) {
 		memset(f->called, 0, f->in->ast->n_nodes);
@@ -232,14 +260,7 @@ static void walks(Facts *f)
 		walk_all(f);
 		if (!f->grew)
 			return;
-		d->v.n = n;
-		d->errors = errors;
-		d->dropped = dropped;
-		if (l) {
-			l->v.n = ln;
-			l->errors = lerrors;
-		}
-		*f->m = clean;
+		take_back(f, &before);
 		if (f->walk == WALKS_MOST) {
 			facts_say(f, "E-COMPLEX", f->in->ast->files.p[0].module,
 				  "the program is too complex to be checked");
@@ -279,6 +300,7 @@ bool facts_run(const FactsIn *in, Manifest *m, FactsStats *ret_stats)
 	sigs_init(&f->sigs, in->a);
 	if (setjmp(complex) == 0) {
 		walks(f);
+		f->settled = !in->settle || f->grew || settled(f);
 		done = true;
 	}
 	in->a->full = full;
@@ -288,6 +310,6 @@ bool facts_run(const FactsIn *in, Manifest *m, FactsStats *ret_stats)
 	}
 	diag_sort(in->diags);
 	if (ret_stats)
-		*ret_stats = (FactsStats){ f->steps, f->walk, f->instances };
+		*ret_stats = (FactsStats){ f->steps, f->walk, f->instances, f->settled };
 	return in->diags->errors == 0 && (!in->lib_diags || in->lib_diags->errors == 0);
 }

@@ -22,10 +22,12 @@ typedef struct FactsIn {
 	uint32_t nparam;
 	DiagList *diags;     /* of the program's text */
 	DiagList *lib_diags; /* of lib's own texts: faults of ours; may be NULL */
+	bool settle;	     /* for tests: FactsStats.settled is wanted */
 } FactsIn;
 
 typedef struct FactsStats {
 	uint32_t steps, walks, instances;
+	bool settled; /* FactsIn.settle: a walk more found nothing new */
 } FactsStats;
 
 /* Checks the program.  m->decls are its declarations; the rest of m is filled in.

@@ -18,6 +18,33 @@
 
 enum { WALKS_BEFORE_WIDENING = 4, CHANGES_BEFORE_WIDENING = 4 };
 
+/* Nobody read it in this walk yet: then what it is now is what they all will read. */
+static void grew(Facts *f, const Cell *c)
+{
+	f->grew_at_all = true;
+	f->grew |= c->read == f->walk;
+}
+
+void facts_read_cells(Facts *f, const Fact *x)
+{
+	Cell *c = x->cell;
+
+	if (c && c->read != f->walk) {
+		c->read = f->walk;
+		facts_read_cells(f, c->key);
+		facts_read_cells(f, c->elem);
+		for (uint32_t i = 0; i < c->at.n; i++)
+			facts_read_cells(f, c->at.p[i]);
+		for (uint32_t i = 0; i < c->field.n; i++)
+			facts_read_cells(f, c->field.p[i].value);
+	}
+	if (x->kind == T_TUPLE || x->kind == T_RESULT || x->kind == T_UNION || x->kind == T_STATS ||
+	    x->kind == T_FUNC || x->kind == T_ANSWERS)
+		for (uint32_t i = 0; i < x->n; i++)
+			if (x->item[i])
+				facts_read_cells(f, x->item[i]);
+}
+
 /* What a counter that was `was` and now is `x` may become. */
 static const Fact *widen_number(Facts *f, const Fact *was, const Fact *x)
 {
@@ -49,7 +76,7 @@ void cell_elem(Facts *f, Cell *c, const Fact *x)
 
 	if (now == c->elem)
 		return;
-	f->grew = true;
+	grew(f, c);
 	c->elem = f->walk > WALKS_BEFORE_WIDENING ? facts_widen(f, c->elem, now) : now;
 }
 
@@ -70,7 +97,7 @@ void cell_key(Facts *f, Cell *c, const Fact *x)
 
 	if (now == c->key)
 		return;
-	f->grew = true;
+	grew(f, c);
 	c->key = f->walk > WALKS_BEFORE_WIDENING ? facts_widen(f, c->key, now) : now;
 }
 
@@ -79,16 +106,16 @@ void cell_made(Facts *f, Cell *c, Len l)
 	if (!c->made) {
 		c->made = f->frame->func;
 		c->len = l;
-		f->grew = true;
+		grew(f, c);
 		return;
 	}
 	if (l.lo < c->len.lo) {
 		c->len.lo = l.lo;
-		f->grew = true;
+		grew(f, c);
 	}
 	if (l.hi > c->len.hi) {
 		c->len.hi = f->walk > WALKS_BEFORE_WIDENING ? LEN_INF : l.hi;
-		f->grew = true;
+		grew(f, c);
 	}
 }
 
@@ -117,19 +144,20 @@ void cell_grow(Facts *f, const Fact *ref, const Node *at, uint64_t n)
 			continue;
 		if (add > s->add) {
 			s->add = f->walk > WALKS_BEFORE_WIDENING ? LEN_INF : add;
-			f->grew = true;
+			grew(f, c);
 		}
 		return;
 	}
 	vec_push(f->a, &c->grows, (CellSite){ site, add });
-	f->grew |= add > 0;
+	if (add > 0)
+		grew(f, c);
 }
 
 void cell_changed(Facts *f, Cell *c)
 {
 	if (c->at_known) {
 		c->at_known = false;
-		f->grew = true;
+		grew(f, c);
 	}
 }
 
@@ -138,7 +166,7 @@ void cell_shrinks(Facts *f, Cell *c)
 	cell_changed(f, c);
 	if (!c->shrinks) {
 		c->shrinks = true;
-		f->grew = true;
+		grew(f, c);
 	}
 }
 
@@ -149,11 +177,11 @@ void cell_at_add(Facts *f, Cell *c, uint32_t i, const Fact *x)
 
 		if (now != c->at.p[i]) {
 			c->at.p[i] = f->walk > WALKS_BEFORE_WIDENING ? facts_widen(f, c->at.p[i], now) : now;
-			f->grew = true;
+			grew(f, c);
 		}
 	} else {
 		vec_push(f->a, &c->at, x->kind == T_ERROR ? mk(f, T_NEVER) : x);
-		f->grew = true;
+		grew(f, c);
 	}
 }
 
@@ -181,12 +209,12 @@ void cell_field_set(Facts *f, Cell *c, Str name, const Fact *x)
 
 		if (now != r->value) {
 			r->value = f->walk > WALKS_BEFORE_WIDENING ? facts_widen(f, r->value, now) : now;
-			f->grew = true;
+			grew(f, c);
 		}
 		return;
 	}
 	vec_push(f->a, &c->field, (RecField){ name, x });
-	f->grew = true;
+	grew(f, c);
 }
 
 const Fact *cell_values(Facts *f, const Fact *d)
@@ -208,7 +236,7 @@ void cell_use_as_dict(Facts *f, const Fact *d, const Node *at)
 	if (!c->dict_use) {
 		c->dict_use = true;
 		c->record = false;
-		f->grew = true;
+		grew(f, c);
 	}
 	for (uint32_t i = 0; i < c->field.n; i++) {
 		cell_key(f, c, mk_str(f, T_STR, c->field.p[i].name));

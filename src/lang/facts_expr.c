@@ -774,5 +774,8 @@ const Fact *facts_ex(Facts *f, Node *n)
 		if (x)
 			return x;
 	}
-	return facts_ex_fresh(f, n);
+	const Fact *x = facts_ex_fresh(f, n);
+
+	facts_read_cells(f, x);
+	return x;
 }

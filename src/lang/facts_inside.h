@@ -72,7 +72,9 @@ struct Facts {
 	bool exits;
 	uint32_t quiet;	 /* > 0: not the last walk of this part: report nothing */
 	uint32_t silent; /* > 0: nothing of this is run: no emissions */
-	bool grew;	 /* a cell changed in this walk */
+	bool grew;	 /* a cell changed in this walk after somebody had read it */
+	bool grew_at_all; /* a cell changed */
+	bool settled;	  /* FactsStats */
 	uint32_t walk;	 /* number of the walk over the whole program */
 	uint64_t gen;
 	uint32_t steps, fine, instances;
@@ -132,6 +134,8 @@ const Fact *mk_list(Facts *f, const Node *n, uint32_t sub, const Fact *elem, Len
 const Fact *mk_set(Facts *f, const Node *n, uint32_t sub, const Fact *elem, Len l);
 const Fact *mk_dict(Facts *f, const Node *n, uint32_t sub, const Fact *key, const Fact *elem, Len l);
 const Fact *mk_from(Facts *f, const Fact *x, const Node *origin);
+/* x is given to somebody: what its containers hold is read from here on. */
+void facts_read_cells(Facts *f, const Fact *x);
 /* x as it comes out of a container: an object in it may be older than this round. */
 const Fact *mk_aged(Facts *f, const Fact *x);
 const Fact *mk_stats(Facts *f, const Fact *item);

@@ -41,7 +41,8 @@ static void check_with(Checked *c, const char *text, const FactsParam *param, ui
 			      .param = param,
 			      .nparam = nparam,
 			      .diags = &c->diags,
-			      .lib_diags = &c->lib_diags },
+			      .lib_diags = &c->lib_diags,
+			      .settle = true },
 		  &c->m, &c->stats);
 }
 

@@ -154,6 +154,7 @@ struct Cell {
 	uint8_t counts; /* how often a number put in place of another was a new one */
 	bool packets;	/* LIST of packets: made by a layer with a list in a field */
 	const Node *made;
+	uint32_t read; /* the last walk in which an expression gave it to somebody */
 };
 
 extern const char *const fact_kind_names[T_N];

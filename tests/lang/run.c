@@ -86,7 +86,12 @@ static Outcome outcome_of(Case *c, Str text)
 		return o;
 	}
 	o.c = arena_new(c->a, Compiled);
-	CompileIn in = { .a = c->a, .name = str_c(c->path), .text = text, .lib = lib, .nlib = nlib };
+	CompileIn in = { .a = c->a,
+			 .name = str_c(c->path),
+			 .text = text,
+			 .lib = lib,
+			 .nlib = nlib,
+			 .settle = true };
 
 	compile(&in, o.c);
 	o.diags = o.c->diags;
@@ -244,6 +249,8 @@ static void check_diags(Case *c, const Outcome *o)
 		complain(c, "other diagnostics than expected:", rendered(c, &o->diags, c->text));
 	if (o->c && o->c->lib_diags.v.n)
 		complain(c, "lib has errors:", o->c->lib_diags.v.p[0].message);
+	if (o->c && o->c->stats.walks && !o->c->stats.settled)
+		complain(c, "the checker ended before it knew all:", STR("a walk more found something new"));
 }
 
 static void run_case(const char *path, void *memory)
