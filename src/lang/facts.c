@@ -238,15 +238,32 @@ static void take_back(Facts *f, const Said *s)
 	*f->m = s->m;
 }
 
-/* For tests: a walk more, in which nothing may come to any Cell. */
-static bool settled(Facts *f)
+static void walk_again(Facts *f, const Said *before)
 {
-	Said before = said(f);
+	take_back(f, before);
+	memset(f->called, 0, f->in->ast->n_nodes);
+	memset(f->reached, 0, f->in->ast->n_nodes);
+	walk_all(f);
+}
+
+static bool same_diags(const DiagList *a, const DiagList *b)
+{
+	for (uint32_t i = 0; i < a->v.n && i < b->v.n; i++)
+		if (a->v.p[i].code != b->v.p[i].code || a->v.p[i].span.from != b->v.p[i].span.from)
+			return false;
+	return a->v.n == b->v.n;
+}
+
+/* For tests: a walk more, which must say the same and bring nothing to any Cell. */
+static bool settled(Facts *f, const Said *before)
+{
+	Said first = said(f);
+	Count count = f->count;
 
 	f->grew_at_all = false;
-	walk_all(f);
-	take_back(f, &before);
-	return !f->grew_at_all;
+	walk_again(f, before);
+	return !f->grew_at_all && same_diags(&first.diags, f->in->diags) && count.packets == f->count.packets &&
+	       count.syn == f->count.syn && count.least == f->count.least;
 }
 
 /* A walk reports right away; if a Cell grew meanwhile, what it said is taken back. */
@@ -254,19 +271,13 @@ static void walks(Facts *f)
 {
 	Said before = said(f);
 
-	for (;;) {
-		memset(f->called, 0, f->in->ast->n_nodes);
-		memset(f->reached, 0, f->in->ast->n_nodes);
-		walk_all(f);
-		if (!f->grew)
-			return;
-		take_back(f, &before);
-		if (f->walk == WALKS_MOST) {
-			facts_say(f, "E-COMPLEX", f->in->ast->files.p[0].module,
-				  "the program is too complex to be checked");
-			return;
-		}
-	}
+	do {
+		walk_again(f, &before);
+	} while (f->grew && f->walk < WALKS_MOST);
+	if (f->grew)
+		facts_say(f, "E-COMPLEX", f->in->ast->files.p[0].module,
+			  "the program is too complex to be checked");
+	f->settled = !f->in->settle || f->grew || settled(f, &before);
 }
 
 static Span head_of(const AstFile *file)
@@ -300,7 +311,6 @@ bool facts_run(const FactsIn *in, Manifest *m, FactsStats *ret_stats)
 	sigs_init(&f->sigs, in->a);
 	if (setjmp(complex) == 0) {
 		walks(f);
-		f->settled = !in->settle || f->grew || settled(f);
 		done = true;
 	}
 	in->a->full = full;
