@@ -458,6 +458,15 @@ static void other_proto(Facts *f, Emission *e, const Stack *s, WireId net, const
 		}
 }
 
+static bool is_solicitation(const Stack *s)
+{
+	enum { SOLICITATION = 135 };
+	const Node *n;
+	int64_t type;
+
+	return one_value(s, WIRE_ICMPV6, "type", &type, &n) && type == SOLICITATION;
+}
+
 static void emit_stack(Facts *f, const Stack *s, const Node *n)
 {
 	WireId net = stack_first(s, NETWORKS), trans = stack_first(s, TRANSPORTS);
@@ -475,6 +484,11 @@ static void emit_stack(Facts *f, const Stack *s, const Node *n)
 	const FieldFact *to = stack_field(s, net, net == WIRE_ARP ? "pdst" : "dst");
 	const FieldFact *src = stack_field(s, net, net == WIRE_ARP ? "psrc" : "src");
 	const Fact *dst = required(f, s, net, net == WIRE_ARP ? "pdst" : "dst", n), *dport = NULL;
+
+	if (is_solicitation(s)) { /* whoever hears it, its target is the peer */
+		to = stack_field(s, WIRE_ICMPV6, "tgt");
+		dst = to ? to->value : dst;
+	}
 
 	if (dst->kind != T_IP)
 		return;

@@ -159,6 +159,9 @@ static void emit_ip(Fake *f, uint32_t tx_id, Bytes data, int64_t at)
 		notsent(f, tx_id, at, NOTSENT_FRAME, "no IP packet");
 	} else if (data.n > f->mtu && p.df) {
 		notsent(f, tx_id, at, NOTSENT_TOO_LONG, "message too long");
+	} else if (fake_to_many(f, p.dst)) {
+		sent(f, tx_id, at + f->local_queue);
+		fake_send_many(f, data, at + f->local_queue);
 	} else if (on_link(f, p.dst) && !fake_host(f, p.dst)) {
 		notsent(f, tx_id, at + NEIGHBOUR_TRIES_S * NS_PER_S, NOTSENT_NO_NEIGHBOUR,
 			"nobody answers ARP");

@@ -27,9 +27,9 @@
  *   blackhole (says nothing about a small MTU), nat ADDR, tos N (rewrites), strip KIND (a TCP
  *   option becomes NOPs), mss N (clamps), ecmp ADDR (half of the flows see this address)
  * Words of a host:
- *   mac M, mac2 M (answers ARP twice), tcp P,P.. udp P,P.. (open ports; UDP ones echo), discard P,P..,
+ *   mac M, mac2 M (answers ARP and neighbour solicitations twice), tcp P,P.. udp P,P.. (open ports; UDP ones echo), discard P,P..,
  *   filtered P,P.. (silent), dns NAME=ADDR (repeatable: an answer on UDP 53), noecho, returns (sends
- *   every packet back as it is), mss N
+ *   every packet back as it is), broadcast (answers what is sent to everybody), mss N
  *
  * Ownership: everything lives in the arena given.
  */

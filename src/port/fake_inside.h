@@ -47,7 +47,7 @@ typedef struct FakeName {
 typedef struct FakeHost {
 	Ip ip;
 	FakeLink link;
-	bool has_mac, has_mac2, noecho, returns;
+	bool has_mac, has_mac2, noecho, returns, broadcast;
 	Mac mac, mac2;
 	FakePorts tcp, udp, discard, filtered;
 	VEC(FakeName) dns;
@@ -116,6 +116,9 @@ void fake_event(Fake *f, int64_t at, const Msg *m);
 
 /* A packet of ours leaves at tx; what comes of it is queued. */
 void fake_send(Fake *f, Bytes packet, int64_t tx);
+/* A group or broadcast address, and what comes of a packet to it. */
+bool fake_to_many(const Fake *f, Ip ip);
+void fake_send_many(Fake *f, Bytes packet, int64_t tx);
 /* ARP who-has. */
 void fake_arp(Fake *f, Bytes arp, int64_t tx);
 /* A packet reaches its host at `at`; replies go to fake_reply. */

@@ -204,12 +204,15 @@ static bool lost(Fake *f, const FakeLink *l, bool back)
 
 /* ---- back to us ---- */
 
-static void deliver(Fake *f, const FakeHost *h, Bytes packet, int64_t at)
+static Mac mac_of(const FakeHost *h)
+{
+	return h->has_mac ? h->mac : (Mac){ { 2, 0, 0, 0, 1, h->ip.b[ip_len(h->ip) - 1] } };
+}
+
+static void deliver_from(Fake *f, Mac from, Bytes packet, int64_t at)
 {
 	size_t n = 14 + packet.n;
 	Writer w = writer(arena_alloc(f->a, n), n);
-	Mac gateway = { { 2, 0, 0, 0, 0, 0xfe } };
-	Mac from = h->npath ? gateway : h->has_mac ? h->mac : (Mac){ { 2, 0, 0, 0, 1, h->ip.b[3] } };
 	Msg m = { .type = MSG_FRAME,
 		  .frame = { .rx_ns = at, .source = STAMP_VIRTUAL, .csum = RX_CSUM_UNKNOWN } };
 
@@ -222,6 +225,13 @@ static void deliver(Fake *f, const FakeHost *h, Bytes packet, int64_t at)
 	m.frame.orig_len = (uint32_t)n;
 	m.frame.data = wr_done(&w);
 	fake_event(f, at, &m);
+}
+
+static void deliver(Fake *f, const FakeHost *h, Bytes packet, int64_t at)
+{
+	Mac gateway = { { 2, 0, 0, 0, 0, 0xfe } };
+
+	deliver_from(f, h->npath ? gateway : mac_of(h), packet, at);
 }
 
 /* A small MTU on the way back cuts what may be cut. */
@@ -330,6 +340,71 @@ static void too_big(Fake *f, FakeHost *host, uint32_t i, const FakePacket *p, ui
 			   at);
 }
 
+/* ---- neighbour discovery ---- */
+
+static void advertise(Fake *f, const FakeHost *h, Mac mac, const FakePacket *ask, int64_t at)
+{
+	enum { NA = 136, OWNERS_MAC = 2, SOLICITED = 0x40000000 };
+	FakePacket p = { .src = h->ip, .dst = ask->src, .ttl = ROUTER_TTL, .proto = 58 };
+	Writer w = writer(arena_alloc(f->a, 32), 32);
+
+	wr_be32(&w, (uint32_t)NA << 24);
+	wr_be32(&w, SOLICITED);
+	wr_bytes(&w, BYTES(h->ip.b, 16));
+	wr_be16(&w, OWNERS_MAC << 8 | 1);
+	wr_bytes(&w, BYTES(mac.b, 6));
+	p.body = wr_done(&w);
+	fake_checksum(&p);
+	deliver_from(f, mac, fake_bytes(f, &p), at);
+}
+
+static bool is_solicitation(const FakePacket *p)
+{
+	return p->proto == 58 && p->body.n >= 24 && p->body.p[0] == 135;
+}
+
+/* RFC 4861 7.2.3: from a hop limit of 255, or it came through a router. */
+static void solicited(Fake *f, const FakePacket *p, int64_t tx)
+{
+	FakeHost *h = fake_host(f, ip_from(6, p->body.p + 8));
+
+	if (!h || h->npath || p->ttl != ROUTER_TTL || lost(f, &h->link, false) || lost(f, &h->link, true))
+		return;
+	int64_t at = tx + crossing(f, &h->link, false) + crossing(f, &h->link, true);
+	advertise(f, h, mac_of(h), p, at);
+	if (h->has_mac2)
+		advertise(f, h, h->mac2, p, at + NS_PER_MS);
+}
+
+bool fake_to_many(const Fake *f, Ip ip)
+{
+	IpClass c = ip_class(ip);
+	uint32_t hosts = f->net.bits >= 32 ? 0 : UINT32_MAX >> f->net.bits;
+	bool last = ip.v == 4 && net_has(f->net, ip) && hosts > 1 && (ip4_num(ip) & hosts) == hosts;
+
+	return c == IP_CLASS_MULTICAST || c == IP_CLASS_BROADCAST || last;
+}
+
+void fake_send_many(Fake *f, Bytes packet, int64_t at)
+{
+	FakePacket p;
+
+	if (!fake_parse(packet, &p))
+		return;
+	if (is_solicitation(&p)) {
+		solicited(f, &p, at);
+		return;
+	}
+	for (uint32_t i = 0; i < f->host.n; i++) {
+		FakeHost *h = f->host.p[i];
+
+		if (!h->broadcast || h->npath || h->ip.v != p.src.v || lost(f, &h->link, false))
+			continue;
+		p.dst = h->ip; /* what it answers from */
+		fake_host_input(f, h, &p, at + crossing(f, &h->link, false));
+	}
+}
+
 void fake_send(Fake *f, Bytes packet, int64_t at)
 {
 	FakePacket p, before = { 0 }; /* what the last router got */
@@ -390,7 +465,7 @@ void fake_arp(Fake *f, Bytes arp, int64_t tx)
 	if (!h || h->npath || lost(f, &h->link, false) || lost(f, &h->link, true))
 		return;
 	int64_t at = tx + crossing(f, &h->link, false) + crossing(f, &h->link, true);
-	arp_reply(f, h, h->has_mac ? h->mac : (Mac){ { 2, 0, 0, 0, 1, h->ip.b[3] } }, arp, at);
+	arp_reply(f, h, mac_of(h), arp, at);
 	if (h->has_mac2)
 		arp_reply(f, h, h->mac2, arp, at + NS_PER_MS);
 }

@@ -72,8 +72,11 @@ uint16_t identity_port(const IdentityPool *pool, uint8_t proto, Ip src, Ip dst, 
 
 Ip packet_destination(const WirePacket *p)
 {
+	enum { SOLICITATION = 135 };
 	const WireLayer *l;
 
+	if ((l = wire_find(p, WIRE_ICMPV6)) && wire_num(l, F_ICMPV6_TYPE) == SOLICITATION)
+		return ip_from(6, wire_bytes(l, F_ICMPV6_TGT).p);
 	if ((l = wire_find(p, WIRE_IP)))
 		return ip4((uint32_t)wire_num(l, F_IP_DST));
 	if ((l = wire_find(p, WIRE_IPV6)))

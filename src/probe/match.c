@@ -52,6 +52,8 @@ struct Matcher {
 	uint64_t opened; /* the first number that is still open */
 	Bucket *bucket;
 	uint32_t nbuckets;
+	uint32_t n_broadcast;
+	Ip broadcast[MATCH_BROADCASTS];
 	uint32_t n_result;
 	Match result[MATCH_MOST];
 };
@@ -195,12 +197,23 @@ static uint64_t mix_ip(uint64_t h, Ip ip)
 	return mix(h, bytes_hash(BYTES(ip.b, ip_len(ip))) ^ ip.v);
 }
 
-/* Answers to these come from others than the destination. */
-static bool is_group(Ip ip)
+void matcher_broadcast(Matcher *m, Ip ip)
+{
+	if (m->n_broadcast < MATCH_BROADCASTS)
+		m->broadcast[m->n_broadcast++] = ip;
+}
+
+/* Answers come from others than the destination. */
+bool matcher_to_many(const Matcher *m, Ip ip)
 {
 	IpClass c = ip_class(ip);
 
-	return c == IP_CLASS_MULTICAST || c == IP_CLASS_BROADCAST;
+	if (c == IP_CLASS_MULTICAST || c == IP_CLASS_BROADCAST)
+		return true;
+	for (uint32_t i = 0; i < m->n_broadcast; i++)
+		if (ip_eq(m->broadcast[i], ip))
+			return true;
+	return false;
 }
 
 /* The two ends as the probe sees them. */
@@ -252,7 +265,7 @@ static bool is_nd(const PacketId *id)
 	return id->v == 6 && id->target.v == 6;
 }
 
-static Ends probe_ends(const PacketId *id)
+static Ends probe_ends(const Matcher *m, const PacketId *id)
 {
 	Ends e = { .v = id->v, .proto = id->proto, .query = -1, .a = id->a, .b = id->b };
 
@@ -264,7 +277,7 @@ static Ends probe_ends(const PacketId *id)
 		e.local = (Ip){ 0 };
 		e.remote = is_nd(id) ? id->target : id->dst;
 		e.a = e.b = 0;
-	} else if (is_group(id->dst)) {
+	} else if (matcher_to_many(m, id->dst)) {
 		e.remote = (Ip){ 0 };
 	}
 	return e;
@@ -300,10 +313,10 @@ static uint64_t probe_content(const PacketId *id)
 	return id->proto == PROTO_TCP ? id->seq + id->seq_len : id->content;
 }
 
-static void probe_keys(Probe *p)
+static void probe_keys(const Matcher *m, Probe *p)
 {
 	const PacketId *id = &p->id;
-	Ends e = probe_ends(id);
+	Ends e = probe_ends(m, id);
 
 	p->link[KEY_FLOW].hash = key_flow(&e);
 	p->link[KEY_CONTENT].hash = key_content(&e, probe_content(id));
@@ -347,7 +360,7 @@ uint64_t matcher_add(Matcher *m, Bytes packet, WireId first, uint64_t group, uin
 	*p = (Probe){ .number = number, .group = group, .id = id, .open = true };
 	p->leader = repeats ? repeats : number;
 	m->count = number;
-	probe_keys(p);
+	probe_keys(m, p);
 	for (unsigned k = 0; k < KEYS; k++)
 		if (p->link[k].hash)
 			link_in(m, number, k, false);
@@ -471,7 +484,7 @@ static void scan(const Ask *q, Pick *pick, uint64_t hash, unsigned key)
 
 static bool same_ends(const Ask *q, const Probe *p)
 {
-	Ends e = probe_ends(&p->id);
+	Ends e = probe_ends(q->m, &p->id);
 	const Ends *x = &q->ends;
 
 	return e.v == x->v && e.proto == x->proto && e.query == x->query && e.a == x->a && e.b == x->b &&

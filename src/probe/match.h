@@ -46,9 +46,18 @@ typedef struct Match {
 	bool ambiguous; /* other probes would have fitted as well: taken in order */
 } Match;
 
-enum { MATCH_MOST = 256 }; /* probes that one cumulative ACK can answer */
+enum {
+	MATCH_MOST = 256, /* probes that one cumulative ACK can answer */
+	MATCH_BROADCASTS = 64,
+};
 
 Matcher *matcher_new(Arena *a);
+
+/* An address of a link of ours that all on it hear: a directed broadcast (RFC 919).
+ * At most MATCH_BROADCASTS are kept. */
+void matcher_broadcast(Matcher *m, Ip ip);
+/* Whether many may answer what is sent there: group, broadcast, directed broadcast. */
+bool matcher_to_many(const Matcher *m, Ip ip);
 
 /* A probe as it is about to leave; `group` is the caller's name for it, handed
  * back in each match.  `repeats`: 0, or the first probe that this one repeats: an

@@ -462,6 +462,21 @@ static void old_probes_are_forgotten(void **state)
 		last + 1);
 }
 
+/* RFC 919: whoever hears it may answer; other addresses of the net stay one peer's. */
+static void directed_broadcast_is_answered_by_many(void **state)
+{
+	(void)state;
+	matcher_broadcast(m, ip4(PEER | 0xff));
+	assert_true(matcher_to_many(m, ip4(PEER | 0xff)));
+	assert_false(matcher_to_many(m, ip4(PEER)));
+	uint64_t p = add(tp_ip4((TpIp){ .src = ME, .dst = PEER | 0xff, .proto = 1 }, tp_icmp(8, 0, 5 << 16 | 1, nothing)));
+	assert_answer(match(in(1, tp_icmp(0, 0, 5 << 16 | 1, nothing))), p);
+	assert_int_equal(match(tp_ip4((TpIp){ .src = PEER + 1, .dst = ME, .proto = 1 }, tp_icmp(0, 0, 5 << 16 | 1, nothing)))
+				 .verdict,
+			 VERDICT_FURTHER);
+	assert_int_equal(match(in(1, tp_icmp(0, 0, 5 << 16 | 2, nothing))).verdict, VERDICT_UNSOLICITED);
+}
+
 #define T(f) cmocka_unit_test_setup(f, setup)
 
 int main(void)
@@ -483,6 +498,7 @@ int main(void)
 		T(udp_by_payload_else_in_order),
 		T(dns_by_id_and_question),
 		T(arp_by_target),
+		T(directed_broadcast_is_answered_by_many),
 		T(errors_about_pings_and_redirects),
 		T(the_probe_itself_comes_back),
 		T(repetitions_are_one_probe),

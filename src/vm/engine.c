@@ -47,6 +47,19 @@ static Str keep(Engine *e, Bytes b)
 	return (Str){ arena_copy(e->a, b.p, b.n), b.n };
 }
 
+/* RFC 1812 5.3.5: a net's last address, and its first, which old stacks take for it too;
+ * RFC 3021: nets of two addresses have none. */
+static void note_broadcasts(Engine *e, Ip ip, uint8_t bits)
+{
+	Ip first, last;
+
+	if (ip.v != 4 || bits > 30)
+		return;
+	net_range((Net){ ip, bits }, &first, &last);
+	matcher_broadcast(e->matcher, first);
+	matcher_broadcast(e->matcher, last);
+}
+
 /* Rows that hold for the run; false: another message. */
 static bool take_row(Engine *e, const Msg *m)
 {
@@ -61,6 +74,7 @@ static bool take_row(Engine *e, const Msg *m)
 		return true;
 	case MSG_ADDR:
 		vec_push(e->a, &e->addr, (HostAddr){ m->addr.iface, m->addr.ip, m->addr.bits });
+		note_broadcasts(e, m->addr.ip, m->addr.bits);
 		return true;
 	case MSG_ROUTE_ROW:
 		vec_push(e->a, &e->route,

@@ -95,6 +95,30 @@ static void strip_empty_ether(WirePacket *w)
 	memmove(&w->layer[0], &w->layer[1], w->n * sizeof w->layer[0]);
 }
 
+/* RFC 4861 4.3: a solicitation says whom to answer; without it a group's members don't. */
+static void ready_solicitation(Engine *e, WirePacket *w, const Route *route, const HostIface *iface, Arena *a)
+{
+	enum { SOLICITATION = 135, SOURCE_MAC = 1, UNITS = 1, BYTES_ALL = 8 };
+
+	if (!iface && route)
+		iface = engine_iface(e, route->iface);
+	for (unsigned i = 0; iface && iface->mac && i < w->n; i++) {
+		WireLayer copy;
+
+		if (w->layer[i].proto->id != WIRE_ICMPV6 || wire_is_set(&w->layer[i], F_ICMPV6_OPTIONS) ||
+		    wire_num(&w->layer[i], F_ICMPV6_TYPE) != SOLICITATION)
+			continue;
+		uint8_t *option = arena_alloc(a, BYTES_ALL);
+
+		option[0] = SOURCE_MAC;
+		option[1] = UNITS;
+		bits_put(option, 16, 48, iface->mac);
+		wire_layer_copy(&copy, &w->layer[i], a);
+		w->layer[i] = copy;
+		wire_set_bytes(&w->layer[i], F_ICMPV6_OPTIONS, BYTES(option, BYTES_ALL));
+	}
+}
+
 static Ip source_set(const WirePacket *w)
 {
 	const WireLayer *l;
@@ -164,12 +188,11 @@ static bool ready_port(Engine *e, WirePacket *w, Ip src, Ip dst, uint64_t n, Are
 	return true;
 }
 
-static bool answered_by_many(const WirePacket *w, Ip dst)
+static bool answered_by_many(const Engine *e, const WirePacket *w, Ip dst)
 {
 	const WireLayer *nd = wire_find(w, WIRE_ICMPV6);
-	IpClass c = ip_class(dst);
 
-	return wire_find(w, WIRE_ARP) || c == IP_CLASS_MULTICAST || c == IP_CLASS_BROADCAST ||
+	return wire_find(w, WIRE_ARP) || matcher_to_many(e->matcher, dst) ||
 	       (nd && wire_num(nd, F_ICMPV6_TYPE) == 135);
 }
 
@@ -213,6 +236,7 @@ bool net_ready(Engine *e, Vm *vm, ObjPacket *p, const HostIface *iface, Arena *a
 	}
 	if (!ready_link(e, vm, w, route, iface, a))
 		return false;
+	ready_solicitation(e, w, route, iface, a);
 	Ip src = source_set(w);
 	if (!src.v && route)
 		src = route->src;
@@ -222,7 +246,7 @@ bool net_ready(Engine *e, Vm *vm, ObjPacket *p, const HostIface *iface, Arena *a
 	const char *lacks = identity_fill(w, &e->pool, src, n, a);
 	if (lacks)
 		refuse(r, NOTSENT_SOURCE, lacks);
-	r->many = answered_by_many(w, dst);
+	r->many = answered_by_many(e, w, dst);
 	r->first = w->layer[0].proto->id;
 	const char *bad = wire_build(w, a, &r->bytes, &r->sent);
 	return !bad || vm_fail(vm, "E-FRAME", "%s", bad);

@@ -66,6 +66,7 @@ typedef struct Sr {
 	uint32_t copies, copy_cap;
 	uint64_t copy_base; /* number of the probe before the first copy */
 	uint32_t duplicates, late, unsolicited, ambiguous;
+	ObjList *late_all, *unsolicited_all; /* NULL: sr1 lists nothing */
 	Item *first; /* the first item that was answered */
 } Sr;
 
@@ -157,13 +158,26 @@ static void first_answer(Sr *sr, Item *it, Copy *c, const Arrival *a, const Matc
 	ask_stop(sr, r);
 }
 
+/* What answers no probe of this call, as far as there is room. */
+static void list_stray(Sr *sr, ObjList *l, const Arrival *a)
+{
+	if (l && l->h.n < LIMIT_LISTED)
+		vm_push(sr->vm, l, net_received_packet(sr->e, sr->vm, a));
+}
+
 static void on_arrived(void *ctx, const Arrival *a, const Match *m)
 {
 	Sr *sr = ctx;
 	Copy *c = copy_of(sr, m->probe);
 
-	sr->unsolicited += m->verdict == VERDICT_UNSOLICITED;
-	sr->late += m->verdict == VERDICT_LATE;
+	if (m->verdict == VERDICT_UNSOLICITED) {
+		sr->unsolicited++;
+		list_stray(sr, sr->unsolicited_all, a);
+	}
+	if (m->verdict == VERDICT_LATE) {
+		sr->late++;
+		list_stray(sr, sr->late_all, a);
+	}
 	sr->duplicates += m->verdict == VERDICT_DUPLICATE;
 	sr->ambiguous += m->ambiguous;
 	if (!c || m->verdict == VERDICT_UNSOLICITED || m->verdict == VERDICT_LATE || sr->failed)
@@ -443,6 +457,8 @@ static Value answers(Sr *sr)
 	ANSWERS_FIELD(lost_runs) = val_of(runs);
 	ANSWERS_FIELD(answers_all) = all_answers(sr);
 	ANSWERS_FIELD(notsent) = val_of(refused);
+	ANSWERS_FIELD(late_all) = val_of(sr->late_all);
+	ANSWERS_FIELD(unsolicited_all) = val_of(sr->unsolicited_all);
 	return val_of(res);
 }
 
@@ -450,9 +466,10 @@ static Value answers(Sr *sr)
 bool bi_sr(Vm *vm, const Value *args, uint32_t n, Value *ret)
 {
 	Sr sr = { .e = vm_ctx(vm), .vm = vm, .stop = args[4] };
-	bool ok = net_iface(sr.e, vm, args[5], &sr.iface) && sr_open(&sr, args + 1, args[0]) && sr_run(&sr);
-
 	(void)n;
+	sr.late_all = vm_list(vm, 0);
+	sr.unsolicited_all = vm_list(vm, 0);
+	bool ok = net_iface(sr.e, vm, args[5], &sr.iface) && sr_open(&sr, args + 1, args[0]) && sr_run(&sr);
 	if (ok)
 		*ret = answers(&sr);
 	sr_close(&sr);
