@@ -159,12 +159,21 @@ size_t ip_format(Ip ip, char out[IP_TEXT])
 	return ip6_format(ip.b, out);
 }
 
+/* Which bits of byte i a prefix of `bits` fixes. */
+static uint8_t prefix_byte(size_t bits, size_t i)
+{
+	return bits >= i * 8 + 8 ? 0xff : bits <= i * 8 ? 0 : (uint8_t)(0xff00u >> (bits - i * 8));
+}
+
 static Ip net_mask(Net n, uint8_t fill)
 {
 	Ip ip = n.ip;
 
-	for (size_t bit = n.bits; bit < ip_len(ip) * 8; bit++)
-		bits_put(ip.b, bit, 1, fill);
+	for (size_t i = 0; i < ip_len(ip); i++) {
+		uint8_t fixed = prefix_byte(n.bits, i);
+
+		ip.b[i] = (uint8_t)((ip.b[i] & fixed) | (fill ? ~fixed : 0));
+	}
 	return ip;
 }
 
@@ -196,7 +205,11 @@ size_t net_format(Net n, char out[NET_TEXT])
 
 bool net_has(Net n, Ip ip)
 {
-	return n.ip.v == ip.v && ip_eq(net_mask((Net){ ip, n.bits }, 0), n.ip);
+	size_t whole = n.bits / 8;
+
+	if (n.ip.v != ip.v || memcmp(n.ip.b, ip.b, whole) != 0)
+		return false;
+	return n.bits % 8 == 0 || (uint8_t)(ip.b[whole] & prefix_byte(n.bits, whole)) == n.ip.b[whole];
 }
 
 void net_range(Net n, Ip *ret_first, Ip *ret_last)
@@ -266,30 +279,41 @@ bool ip_add(Ip ip, int64_t delta, Ip *ret_ip)
 }
 
 typedef struct ClassRow {
-	const char *net;
+	Net net;
 	IpClass c;
 } ClassRow;
 
+/* The address's first bytes, how many bits count. */
+#define V4(bits, ...) { { 4, { __VA_ARGS__ } }, bits }
+#define V6(bits, ...) { { 6, { __VA_ARGS__ } }, bits }
+
 /* First match wins.  RFC 1122 3.2.1.3, 3927, 5771, 1112 4, 4291 2.5, 6052, 8215, 3056, 4380. */
 static const ClassRow class_rows[] = {
-	{ "0.0.0.0/8", IP_CLASS_UNSPECIFIED },	  { "127.0.0.0/8", IP_CLASS_LOOPBACK },
-	{ "169.254.0.0/16", IP_CLASS_LINK_LOCAL }, { "224.0.0.0/4", IP_CLASS_MULTICAST },
-	{ "255.255.255.255/32", IP_CLASS_BROADCAST }, { "240.0.0.0/4", IP_CLASS_RESERVED },
-	{ "::/128", IP_CLASS_UNSPECIFIED },	  { "::1/128", IP_CLASS_LOOPBACK },
-	{ "fe80::/10", IP_CLASS_LINK_LOCAL },	  { "ff00::/8", IP_CLASS_MULTICAST },
-	{ "::/96", IP_CLASS_V4_EMBEDDED },	  { "::ffff:0:0/96", IP_CLASS_V4_EMBEDDED },
-	{ "64:ff9b::/96", IP_CLASS_V4_EMBEDDED }, { "64:ff9b:1::/48", IP_CLASS_V4_EMBEDDED },
-	{ "2002::/16", IP_CLASS_V4_EMBEDDED },	  { "2001::/32", IP_CLASS_V4_EMBEDDED },
+	{ V4(8, 0), IP_CLASS_UNSPECIFIED },
+	{ V4(8, 127), IP_CLASS_LOOPBACK },
+	{ V4(16, 169, 254), IP_CLASS_LINK_LOCAL },
+	{ V4(4, 224), IP_CLASS_MULTICAST },
+	{ V4(32, 255, 255, 255, 255), IP_CLASS_BROADCAST },
+	{ V4(4, 240), IP_CLASS_RESERVED },
+	{ V6(128, 0), IP_CLASS_UNSPECIFIED },
+	{ V6(128, [15] = 1), IP_CLASS_LOOPBACK },
+	{ V6(10, 0xfe, 0x80), IP_CLASS_LINK_LOCAL },
+	{ V6(8, 0xff), IP_CLASS_MULTICAST },
+	{ V6(96, 0), IP_CLASS_V4_EMBEDDED },			   /* v4-compatible */
+	{ V6(96, [10] = 0xff, 0xff), IP_CLASS_V4_EMBEDDED },	   /* v4-mapped */
+	{ V6(96, 0, 0x64, 0xff, 0x9b), IP_CLASS_V4_EMBEDDED },	   /* NAT64 */
+	{ V6(48, 0, 0x64, 0xff, 0x9b, 0, 1), IP_CLASS_V4_EMBEDDED }, /* NAT64, local */
+	{ V6(16, 0x20, 0x02), IP_CLASS_V4_EMBEDDED },		   /* 6to4 */
+	{ V6(32, 0x20, 0x01), IP_CLASS_V4_EMBEDDED },		   /* Teredo */
 };
+#undef V4
+#undef V6
 
 IpClass ip_class(Ip ip)
 {
-	for (size_t i = 0; i < sizeof class_rows / sizeof class_rows[0]; i++) {
-		Net n;
-
-		if (net_parse(str_c(class_rows[i].net), &n) && net_has(n, ip))
+	for (size_t i = 0; i < sizeof class_rows / sizeof class_rows[0]; i++)
+		if (net_has(class_rows[i].net, ip))
 			return class_rows[i].c;
-	}
 	return IP_CLASS_UNICAST;
 }
 
