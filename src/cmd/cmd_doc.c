@@ -7,6 +7,7 @@
 
 #include "deal/manifest.h"
 #include "lib/lib.h"
+#include "probe/warnings.h"
 #include "vm/builtins.h"
 #include "wire/wire.h"
 
@@ -115,9 +116,42 @@ static void doc_policy(Sb *out)
 		     "Files: /etc/sonde/policy.sonde (root's), --policy FILE, SONDE_POLICY: all hold at once.\n");
 }
 
+/* ---- warnings ---- */
+
+static void warning_row(const WarnRow *r, Sb *out)
+{
+	sb_printf(out, "- **%s**", r->code);
+	if (r->known[0])
+		sb_printf(out, " (%s)", r->known);
+	sb_printf(out, ": %s. *Usually:* %s. *Next:* %s.\n", r->meaning, r->causes, r->next);
+}
+
+/* As Markdown: doc/warnings.md is this text. */
+static void doc_warnings(Sb *out)
+{
+	sb_cstr(out, "# Warnings\n\n"
+		     "What Sonde says unasked, behind a program's output: code, count, first evidence, meaning, usual\n"
+		     "causes, what to test next. `sonde doc CODE` shows one. Names in brackets are those of the same thing\n"
+		     "in Wireshark and Zeek. A packet's own warnings are in `p.warnings`.\n");
+	for (unsigned l = 0; l < WARN_LAYER_N; l++) {
+		sb_printf(out, "\n## %s: %s\n\n", warn_layer_name((WarnLayer)l), warn_layer_text((WarnLayer)l));
+		for (unsigned i = 0; i < WARN_N; i++)
+			if (warn_row((WarnId)i)->layer == (WarnLayer)l)
+				warning_row(warn_row((WarnId)i), out);
+	}
+}
+
+static void doc_warning(Str topic, Sb *out)
+{
+	WarnId id = warn_by_code(topic);
+
+	if (id != WARN_N)
+		warning_row(warn_row(id), out);
+}
+
 static void doc_topics(Sb *out)
 {
-	sb_cstr(out, "topics: reference, policy, topics\nverbs and functions:");
+	sb_cstr(out, "topics: reference, policy, warnings, topics\nverbs and functions:");
 	for (unsigned i = 0; i < lib_count; i++) {
 		Str t = lib_files[i].text;
 
@@ -145,6 +179,7 @@ static bool doc_things(Str topic, Sb *out)
 	doc_verb(topic, out);
 	doc_rows(topic, out);
 	doc_layer(topic, out);
+	doc_warning(topic, out);
 	return out->n > before;
 }
 
@@ -160,6 +195,8 @@ static int run_doc(const Command *c, const void *options)
 		sb_cstr(&out, doc_reference);
 	else if (str_is(topic, "policy"))
 		doc_policy(&out);
+	else if (str_is(topic, "warnings"))
+		doc_warnings(&out);
 	else if (str_is(topic, "topics"))
 		doc_topics(&out);
 	else if (!doc_things(topic, &out))
@@ -203,7 +240,7 @@ const Command cmd_doc = {
 	.name = "doc",
 	.args = "[TOPIC]",
 	.summary = "the language on one page, or a page on one thing",
-	.doc = "Topics are verbs (ping), functions (sr1), types and their parts (Packet, Packet.rtt), layers (TCP), `policy`, and `topics` for the list.",
+	.doc = "Topics are verbs (ping), functions (sr1), types and their parts (Packet, Packet.rtt), layers (TCP), `policy`, `warnings` and each warning's code, and `topics` for the list.",
 	.max_args = 1,
 	.size = sizeof(DocOptions),
 	.run = run_doc,

@@ -124,6 +124,23 @@ static void take_result(Report *r, const Msg *m)
 	r->result = sb(r->a);
 }
 
+/* Only codes of ours are told; what they mean is our own text, not the engine's. */
+static void take_warning(Report *r, const Msg *m)
+{
+	WarnId id = warn_by_code(bytes_str(m->warn.code));
+	ReportWarning *w = r->warnings.n ? &r->warnings.p[r->warnings.n - 1] : NULL;
+	ReportItem peer = { .b = keep(r, m->warn.evidence), .n = m->warn.of_peer };
+	char text[IP_TEXT];
+
+	if (id == WARN_N)
+		return;
+	if (!w || w->row != warn_row(id))
+		w = vec_push(r->a, &r->warnings, (ReportWarning){ .row = warn_row(id), .count = m->warn.count });
+	if (m->warn.peer.v)
+		peer.a = keep(r, BYTES(text, ip_format(m->warn.peer, text)));
+	vec_push(r->a, &w->peer, peer);
+}
+
 void report_error(Report *r, int exit, const char *code, Str message)
 {
 	if (!r->error.n)
@@ -145,9 +162,7 @@ void report_engine(Report *r, const Msg *m)
 		take_result(r, m);
 		break;
 	case MSG_WARN:
-		vec_push(r->a, &r->warnings,
-			 (ReportItem){ keep(r, m->warn.code), keep(r, m->warn.evidence), keep(r, m->warn.meaning),
-				       keep(r, m->warn.next), m->warn.count });
+		take_warning(r, m);
 		break;
 	case MSG_STAT:
 		vec_push(r->a, &r->stats,
@@ -225,19 +240,22 @@ static void text_warnings(Report *r, Sb *out)
 	if (r->warnings.n)
 		sb_cstr(out, "warnings:\n");
 	for (uint32_t i = 0; i < r->warnings.n; i++) {
-		const ReportItem *w = &r->warnings.p[i];
+		const ReportWarning *w = &r->warnings.p[i];
+		uint32_t others = w->count;
 
-		sb_cstr(out, "  ");
-		escape_line(out, w->a);
-		sb_printf(out, " x%u: ", w->n);
-		escape_line(out, w->b);
-		sb_cstr(out, "\n    means: ");
-		escape_line(out, w->c);
-		if (w->d.n) {
-			sb_cstr(out, "\n    next: ");
-			escape_line(out, w->d);
+		sb_printf(out, "  %s x%u: ", w->row->code, w->count);
+		for (uint32_t k = 0; k < w->peer.n; k++) {
+			const ReportItem *p = &w->peer.p[k];
+
+			if (k) /* the first evidence is the warning's own; here who else, and how often */
+				sb_printf(out, "\n    also %.*s x%u: ", STR_ARG(p->a.n ? p->a : STR("others")), p->n);
+			escape_line(out, p->b);
+			others = p->n < others ? others - p->n : 0;
 		}
-		sb_char(out, '\n');
+		if (others)
+			sb_printf(out, "\n    also x%u of further peers", others);
+		sb_printf(out, "\n    means: %s\n    usually: %s\n    next: %s\n", w->row->meaning, w->row->causes,
+			  w->row->next);
 	}
 }
 
@@ -381,19 +399,40 @@ static void json_output(Report *r, Json *j)
 	json_close(j, ']');
 }
 
+static void json_peers(Json *j, const ReportWarning *w)
+{
+	json_key(j, "peers");
+	json_open(j, '[');
+	for (uint32_t i = 0; i < w->peer.n; i++) {
+		const ReportItem *p = &w->peer.p[i];
+
+		if (!p->a.n)
+			continue;
+		json_open(j, '{');
+		json_kstr(j, "peer", p->a);
+		json_kint(j, "count", p->n);
+		json_kstr(j, "evidence", p->b);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
 static void json_warnings(Report *r, Json *j)
 {
 	json_key(j, "warnings");
 	json_open(j, '[');
 	for (uint32_t i = 0; i < r->warnings.n; i++) {
-		const ReportItem *w = &r->warnings.p[i];
+		const ReportWarning *w = &r->warnings.p[i];
 
 		json_open(j, '{');
-		json_kstr(j, "code", w->a);
-		json_kint(j, "count", w->n);
-		json_kstr(j, "evidence", w->b);
-		json_kstr(j, "meaning", w->c);
-		json_kstr(j, "next", w->d);
+		json_kstr(j, "code", str_c(w->row->code));
+		json_kstr(j, "layer", str_c(warn_layer_name(w->row->layer)));
+		json_kint(j, "count", w->count);
+		json_kstr(j, "evidence", w->peer.p[0].b);
+		json_peers(j, w);
+		json_kstr(j, "meaning", str_c(w->row->meaning));
+		json_kstr(j, "causes", str_c(w->row->causes));
+		json_kstr(j, "next", str_c(w->row->next));
 		json_close(j, '}');
 	}
 	json_close(j, ']');

@@ -12,6 +12,7 @@
 
 #include "base/diag.h"
 #include "deal/msg.h"
+#include "probe/warnings.h"
 
 typedef struct ReportOptions {
 	bool json;
@@ -24,9 +25,16 @@ typedef struct ReportOptions {
 } ReportOptions;
 
 typedef struct ReportItem {
-	Str a, b, c, d;
+	Str a, b;
 	uint32_t n;
 } ReportItem;
+
+/* A code's warnings, as the engine told them peer by peer. */
+typedef struct ReportWarning {
+	const WarnRow *row;
+	uint32_t count;
+	VEC(ReportItem) peer; /* a: address or empty, b: evidence, n: count */
+} ReportWarning;
 
 typedef struct Report {
 	Arena *a;
@@ -36,7 +44,7 @@ typedef struct Report {
 	bool piece_peer;
 	Sb result;                /* its JSON so far */
 	VEC(ReportItem) results;  /* a: type, b: fields as JSON, n: line */
-	VEC(ReportItem) warnings; /* a: code, b: evidence, c: meaning, d: next, n: count */
+	VEC(ReportWarning) warnings;
 	VEC(ReportItem) stats;    /* a: group, b: values as JSON */
 	VEC(Str) notes;
 	DiagList diags;

@@ -106,7 +106,7 @@ typedef enum StopReason {
 	M(CHECKED, 'O', checked, F(bytes, manifest))       /* for `check`: deal/manifest_codec */             \
 	M(TEXT, 'O', text, F(u8, peer) F(bytes, text))     /* peer: text of a peer, already quoted */         \
 	M(RESULT, 'O', result, F(u32, line) F(u8, more) F(bytes, type) F(bytes, json)) /* a result object that was printed; more: its JSON goes on */ \
-	M(WARN, 'O', warn, F(bytes, code) F(u32, count) F(bytes, evidence) F(bytes, meaning) F(bytes, next)) \
+	M(WARN, 'O', warn, F(bytes, code) F(u32, count) F(ip, peer) F(u32, of_peer) F(bytes, evidence)) /* a row of warnings.def for one peer; count: of all */ \
 	M(STAT, 'O', stat, F(bytes, group) F(bytes, json)) /* one line of `stats:` */                         \
 	M(PROGRESS, 'O', progress, F(bytes, what) F(u64, done) F(u64, total))                                \
 	M(FAIL, 'O', fail, F(u8, exit) F(u32, from) F(u32, to) F(bytes, code) F(bytes, message))             \

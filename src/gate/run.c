@@ -114,11 +114,10 @@ static void engine_missing(int out_fd, unsigned missing, bool fatal)
 		m.fail.message = str_bytes(str_c(text));
 	} else {
 		m = (Msg){ .type = MSG_WARN,
-			   .warn = { .code = str_bytes(STR("W-SANDBOX")),
+			   .warn = { .code = str_bytes(STR("sandbox_reduced")),
 				     .count = 1,
-				     .evidence = str_bytes(str_c(text)),
-				     .meaning = str_bytes(STR("the engine runs without these layers (--insecure-dev)")),
-				     .next = str_bytes(STR("use a kernel that has them")) } };
+				     .of_peer = 1,
+				     .evidence = str_bytes(str_c(text)) } };
 	}
 	if (msg_put(&w, &m) && write(out_fd, w.p, w.n) < 0 && fatal)
 		_exit(SONDE_EXIT_ENVIRONMENT);

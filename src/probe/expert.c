@@ -12,7 +12,7 @@ typedef struct Peer {
 
 struct Expert {
 	Warnings *ws;
-	uint64_t odd; /* of the frame at hand */
+	WarnSet odd; /* of the frame at hand */
 	uint32_t n;
 	Peer peer[PEERS];
 };
@@ -56,11 +56,9 @@ static IpText ip_text(Ip ip)
 
 /* ---- frames ---- */
 
-_Static_assert(WARN_N <= 64, "a mask holds all warnings");
-
 static void odd(Expert *e, WarnId id)
 {
-	e->odd |= UINT64_C(1) << id;
+	warn_set(&e->odd, id);
 }
 
 static bool csum_good(const PacketId *id)
@@ -88,7 +86,7 @@ static void check_transport(Expert *e, const PacketId *id)
 		return;
 	WarnId bad = udp ? WARN_BAD_UDP : tcp ? WARN_BAD_TCP : WARN_BAD_ICMP;
 	odd(e, bad);
-	warn_add(e->ws, bad, 1, "from %s, %u bytes", ip_text(id->src).s, id->ip_len);
+	warn_add(e->ws, bad, id->src, 1, "from %s, %u bytes", ip_text(id->src).s, id->ip_len);
 }
 
 static void check_ip4(Expert *e, const PacketId *id)
@@ -97,11 +95,11 @@ static void check_ip4(Expert *e, const PacketId *id)
 
 	if (wire_csum_fold(wire_csum(0, bytes_slice(id->packet, 0, header))) != 0) {
 		odd(e, WARN_BAD_IP);
-		warn_add(e->ws, WARN_BAD_IP, 1, "from %s", ip_text(id->src).s);
+		warn_add(e->ws, WARN_BAD_IP, id->src, 1, "from %s", ip_text(id->src).s);
 	}
 	if (id->fragment && id->packet.p[6] & 0x40) {
 		odd(e, WARN_FRAG_DF);
-		warn_add(e->ws, WARN_FRAG_DF, 1, "from %s, id %u", ip_text(id->src).s, id->ip_id);
+		warn_add(e->ws, WARN_FRAG_DF, id->src, 1, "from %s, id %u", ip_text(id->src).s, id->ip_id);
 	}
 }
 
@@ -121,14 +119,14 @@ static void check_arp(Expert *e, const PacketId *id)
 	} else if (memcmp(p->mac.b, mac.b, 6) != 0) {
 		mac_format(p->mac, was);
 		mac_format(mac, is);
-		warn_add(e->ws, WARN_ARP_DUP, 1, "%s is at %s and at %s", ip_text(id->src).s, was, is);
+		warn_add(e->ws, WARN_ARP_DUP, id->src, 1, "%s is at %s and at %s", ip_text(id->src).s, was, is);
 		p->mac = mac;
 	}
 }
 
-uint64_t expert_frame(Expert *e, const PacketId *id, bool computed)
+WarnSet expert_frame(Expert *e, const PacketId *id, bool computed)
 {
-	e->odd = 0;
+	e->odd = (WarnSet){ 0 };
 	if (id->v == 0)
 		check_arp(e, id);
 	if (id->v == 4)
@@ -158,7 +156,7 @@ static void check_ttl(Expert *e, const PacketId *answer)
 		*p = (Peer){ .ip = answer->src, .kind = answer->proto, .ttl = answer->ttl };
 		e->n++;
 	} else if (p->ttl != answer->ttl) {
-		warn_add(e->ws, WARN_TTL, 1, "%s: %u, then %u", ip_text(answer->src).s, p->ttl, answer->ttl);
+		warn_add(e->ws, WARN_TTL, answer->src, 1, "%s: %u, then %u", ip_text(answer->src).s, p->ttl, answer->ttl);
 		p->ttl = answer->ttl;
 	}
 }
@@ -171,7 +169,7 @@ static void check_mtu(Expert *e, const PacketId *probe, const PacketId *answer)
 	uint32_t least = answer->v == 4 ? 68 : 1280;
 
 	if (needed && (mtu < least || mtu >= probe->ip_len))
-		warn_add(e->ws, WARN_FRAG_NEEDED, 1, "%s says %u for a packet of %u bytes",
+		warn_add(e->ws, WARN_FRAG_NEEDED, answer->src, 1, "%s says %u for a packet of %u bytes",
 			 ip_text(answer->src).s, mtu, probe->ip_len);
 }
 
@@ -184,12 +182,12 @@ static void check_quote(Expert *e, const PacketId *probe, const PacketId *answer
 	IpText by = ip_text(answer->src);
 	bool ports = q.have & HAVE_PORTS && (probe->proto == PROTO_TCP || probe->proto == PROTO_UDP);
 	if (!ip_eq(q.src, probe->src) || (ports && q.a != probe->a))
-		warn_add(e->ws, WARN_NAT, 1, "%s quotes %s port %u, sent was %s port %u", by.s,
+		warn_add(e->ws, WARN_NAT, answer->src, 1, "%s quotes %s port %u, sent was %s port %u", by.s,
 			 ip_text(q.src).s, ports ? q.a : 0, ip_text(probe->src).s, ports ? probe->a : 0);
 	if (q.tos >> 2 != probe->tos >> 2)
-		warn_add(e->ws, WARN_DSCP, 1, "%s saw %u, sent was %u", by.s, q.tos >> 2, probe->tos >> 2);
+		warn_add(e->ws, WARN_DSCP, answer->src, 1, "%s saw %u, sent was %u", by.s, q.tos >> 2, probe->tos >> 2);
 	if ((q.tos & 3) != (probe->tos & 3))
-		warn_add(e->ws, WARN_ECN, 1, "%s saw %u, sent was %u", by.s, q.tos & 3, probe->tos & 3);
+		warn_add(e->ws, WARN_ECN, answer->src, 1, "%s saw %u, sent was %u", by.s, q.tos & 3, probe->tos & 3);
 	check_mtu(e, probe, answer);
 }
 
@@ -207,28 +205,28 @@ void expert_match(Expert *e, const PacketId *probe, const PacketId *answer, cons
 	if (m->how == HOW_FLOW && m->verdict != VERDICT_ANSWER && is_challenge_ack(probe, answer))
 		return;
 	if (m->verdict == VERDICT_DUPLICATE)
-		warn_add(e->ws, WARN_DUPLICATE, 1, "from %s", src.s);
+		warn_add(e->ws, WARN_DUPLICATE, answer->src, 1, "from %s", src.s);
 	if (m->verdict == VERDICT_FURTHER && m->how != HOW_REDIRECT)
-		warn_add(e->ws, WARN_FURTHER, 1, "from %s", src.s);
+		warn_add(e->ws, WARN_FURTHER, answer->src, 1, "from %s", src.s);
 	if (m->verdict == VERDICT_LATE)
-		warn_add(e->ws, WARN_LATE, 1, "from %s", src.s);
+		warn_add(e->ws, WARN_LATE, answer->src, 1, "from %s", src.s);
 	if (m->how == HOW_LOOPED)
-		warn_add(e->ws, WARN_LOOPED, 1, "to %s, TTL %u", ip_text(answer->dst).s, answer->ttl);
+		warn_add(e->ws, WARN_LOOPED, answer->dst, 1, "to %s, TTL %u", ip_text(answer->dst).s, answer->ttl);
 	if (m->how == HOW_REDIRECT)
-		warn_add(e->ws, WARN_REDIRECT, 1, "from %s", src.s);
+		warn_add(e->ws, WARN_REDIRECT, answer->src, 1, "from %s", src.s);
 	if (m->verdict == VERDICT_UNSOLICITED) {
-		warn_add(e->ws, answer->has_dns && answer->a == 53 ? WARN_DNS_UNMATCHED : WARN_UNSOLICITED, 1,
+		warn_add(e->ws, answer->has_dns && answer->a == 53 ? WARN_DNS_UNMATCHED : WARN_UNSOLICITED, answer->src, 1,
 			 "from %s", src.s);
 		return;
 	}
 	if (m->ambiguous)
-		warn_add(e->ws, WARN_AMBIGUOUS, 1, "from %s", src.s);
+		warn_add(e->ws, WARN_AMBIGUOUS, answer->src, 1, "from %s", src.s);
 	if (!probe)
 		return;
 	if (m->how == HOW_FLOW) {
 		check_ttl(e, answer);
 		if (expert_corrupted(probe, answer))
-			warn_add(e->ws, WARN_CORRUPT, 1, "from %s, seq %u", src.s, answer->b);
+			warn_add(e->ws, WARN_CORRUPT, answer->src, 1, "from %s, seq %u", src.s, answer->b);
 	} else if (m->how == HOW_QUOTE) {
 		check_quote(e, probe, answer);
 	}

@@ -15,8 +15,8 @@ typedef struct Expert Expert;
 Expert *expert_new(Arena *a, Warnings *ws);
 
 /* Every received frame.  computed: the sender's checksums are in it (frames of
- * peers on this machine have none).  What is odd about it, as bits 1 << WarnId. */
-uint64_t expert_frame(Expert *e, const PacketId *id, bool computed);
+ * peers on this machine have none).  What is odd about it. */
+WarnSet expert_frame(Expert *e, const PacketId *id, bool computed);
 
 /* What a match says; probe: NULL where there is none. */
 void expert_match(Expert *e, const PacketId *probe, const PacketId *answer, const Match *m);

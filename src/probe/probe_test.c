@@ -416,7 +416,7 @@ static void expert_sees(void **state)
 		expert_frame(e, &id, true);
 	}
 	assert_int_equal(warned(WARN_ARP_DUP), 1);
-	assert_string_equal(ws->w[WARN_ARP_DUP].evidence,
+	assert_string_equal(ws->w[WARN_ARP_DUP].peer[0].evidence,
 			    "10.0.0.9 is at 02:00:00:00:00:01 and at 02:00:00:00:00:02");
 }
 
@@ -442,18 +442,43 @@ static void expert_judges_quotes(void **state)
 	assert_int_equal(warned(WARN_DSCP), 1);
 	assert_int_equal(warned(WARN_ECN), 1);
 	assert_int_equal(warned(WARN_FRAG_NEEDED), 1);
-	assert_string_equal(ws->w[WARN_NAT].evidence,
+	assert_string_equal(ws->w[WARN_NAT].peer[0].evidence,
 			    "10.0.1.1 quotes 192.168.0.1 port 6000, sent was 10.0.0.1 port 5000");
 }
 
-static void codes_are_unique(void **state)
+static void rows_are_whole(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < WARN_N; i++) {
-		assert_int_equal(warn_by_code(str_c(warn_code((WarnId)i))), i);
-		assert_true(strlen(warn_meaning((WarnId)i)) > 10 && strlen(warn_next((WarnId)i)) > 5);
+		const WarnRow *r = warn_row((WarnId)i);
+
+		assert_int_equal(warn_by_code(str_c(r->code)), i);
+		assert_true(strlen(r->meaning) > 10 && strlen(r->causes) > 5 && strlen(r->next) > 5);
+		assert_non_null(r->known);
+		assert_true(r->layer < WARN_LAYER_N);
 	}
 	assert_int_equal(warn_by_code(STR("nonsense")), WARN_N);
+}
+
+static void warnings_are_kept_by_peer(void **state)
+{
+	const Warning *w;
+
+	(void)state;
+	ws = arena_new(&arena, Warnings);
+	w = &ws->w[WARN_TTL];
+	warn_add(ws, WARN_TTL, ip4(PEER), 0, "nothing");
+	assert_int_equal(w->count + w->n, 0);
+	for (uint32_t i = 0; i < 40; i++)
+		warn_add(ws, WARN_TTL, ip4(PEER + i % 20), 2, "time %u", i);
+	assert_int_equal(w->count, 80);
+	assert_int_equal(w->n, WARN_PEERS);
+	assert_true(ip_eq(w->peer[3].ip, ip4(PEER + 3)));
+	assert_int_equal(w->peer[3].count, 4);
+	assert_string_equal(w->peer[3].evidence, "time 3");
+	warn_add(ws, WARN_TTL, ip4(PEER), UINT32_MAX, "many");
+	assert_int_equal(w->count, UINT32_MAX);
+	assert_int_equal(w->peer[0].count, UINT32_MAX);
 }
 
 #define T(f) cmocka_unit_test_setup(f, setup)
@@ -474,7 +499,8 @@ int main(void)
 		T(changes_are_named),
 		T(expert_sees),
 		T(expert_judges_quotes),
-		T(codes_are_unique),
+		T(rows_are_whole),
+		T(warnings_are_kept_by_peer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,7 +49,7 @@ static void spoil(Reassembler *r, Slot *s, WarnId why, const PacketId *id)
 
 	ip_format(id->src, src);
 	if (!s->spoilt)
-		warn_add(r->ws, why, 1, "from %s, id %u, at byte %u", src, id->ip_id, id->frag_off);
+		warn_add(r->ws, why, id->src, 1, "from %s, id %u, at byte %u", src, id->ip_id, id->frag_off);
 	s->spoilt = true;
 }
 
@@ -59,7 +59,7 @@ static void slot_free(Reassembler *r, Slot *s)
 
 	if (s->used && !s->spoilt) {
 		ip_format(s->src, src);
-		warn_add(r->ws, WARN_FRAG_LOST, 1, "from %s, id %u: %u of %s%u bytes came", src, s->id,
+		warn_add(r->ws, WARN_FRAG_LOST, s->src, 1, "from %s, id %u: %u of %s%u bytes came", src, s->id,
 			 s->have, s->total ? "" : "more than ", s->total ? s->total : s->have);
 	}
 	s->used = false;
@@ -104,7 +104,7 @@ static bool piece_fits(Reassembler *r, Slot *s, const PacketId *id, uint32_t off
 			continue;
 		bool same = p->off == off && p->len == len;
 		if (same && memcmp(s->body + HEADER_MOST + off, id->piece.p, len) == 0) {
-			warn_add(r->ws, WARN_DUPLICATE, 1, "a fragment at byte %u", off);
+			warn_add(r->ws, WARN_DUPLICATE, id->src, 1, "a fragment at byte %u", off);
 			return false;
 		}
 		spoil(r, s, same ? WARN_FRAG_INCONSISTENT : WARN_FRAG_OVERLAP, id);

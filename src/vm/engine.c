@@ -156,7 +156,7 @@ static void drops(Engine *e, const Msg *m)
 
 	e->capture_drops = m->drops.capture;
 	e->backlog_drops = m->drops.backlog;
-	warn_add(&e->warnings, WARN_DROPS, more > UINT32_MAX ? UINT32_MAX : (uint32_t)more,
+	warn_add(&e->warnings, WARN_DROPS, WARN_NOBODY, more > UINT32_MAX ? UINT32_MAX : (uint32_t)more,
 		 "%llu by the capture, %llu waiting for the engine", (unsigned long long)m->drops.capture,
 		 (unsigned long long)m->drops.backlog);
 }
@@ -211,7 +211,7 @@ static void handle(Engine *e, const Msg *m)
 		drops(e, m);
 		break;
 	case MSG_HEADLESS:
-		warn_add(&e->warnings, WARN_FRAG_LOST, 1, "%llu later fragments whose first one never came",
+		warn_add(&e->warnings, WARN_FRAG_LOST, WARN_NOBODY, 1, "%llu later fragments whose first one never came",
 			 (unsigned long long)m->headless.count);
 		break;
 	case MSG_STOP:

@@ -81,7 +81,7 @@ typedef struct Arrival {
 	uint8_t flags; /* FRAME_* */
 	int64_t rx_ns;
 	PacketId id;
-	uint64_t odd;		   /* bits of WarnIds: what the expert found in it */
+	WarnSet odd;		   /* what the expert found in it */
 	const Reassembled *pieces; /* NULL: it came in one piece */
 } Arrival;
 

@@ -28,7 +28,7 @@ static uint32_t queue_place(Engine *e, uint32_t len)
 		if (!wrapped && len <= oldest->off)
 			return 0;
 		queue_pop(e);
-		warn_add(&e->warnings, WARN_DROPS, 1,
+		warn_add(&e->warnings, WARN_DROPS, WARN_NOBODY, 1,
 			 "the queue for sniff is full: its oldest frames were dropped");
 	}
 	return 0;
@@ -108,7 +108,7 @@ static bool judge_fragment(Engine *e, const Arrival *piece)
 	char src[IP_TEXT];
 
 	ip_format(a.id.src, src);
-	warn_add(&e->warnings, WARN_FRAGMENTS, 1, "from %s, %u bytes at %u", src, (unsigned)a.id.piece.n,
+	warn_add(&e->warnings, WARN_FRAGMENTS, a.id.src, 1, "from %s, %u bytes at %u", src, (unsigned)a.id.piece.n,
 		 a.id.frag_off);
 	if (!reassemble(e->reasm, &a.id, a.rx_ns, &r))
 		return false;

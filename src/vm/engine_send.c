@@ -125,7 +125,7 @@ static int64_t departure(Engine *e, size_t bytes, bool syn, int64_t earliest)
 		int64_t ready = cost[i] > 0 ? bucket_ready(&e->pace[i], cost[i], at) : at;
 
 		if (ready > at)
-			warn_add(&e->warnings, WARN_PACED, 1, "%s=%.0f held a packet for %.3f ms",
+			warn_add(&e->warnings, WARN_PACED, WARN_NOBODY, 1, "%s=%.0f held a packet for %.3f ms",
 				 e->pace[i].name, e->pace[i].rate, (double)(ready - at) / 1e6);
 		at = ready;
 	}
@@ -399,9 +399,9 @@ void engine_sent(Engine *e, const Msg *m)
 	tx_free(e, t);
 	e->tx_source[m->sent.source < STAMP_N ? m->sent.source : STAMP_NONE]++;
 	if (m->sent.queue_ns > QUEUED_MS * NS_PER_MS)
-		warn_add(&e->warnings, WARN_QUEUED, 1, "%.3f ms", (double)m->sent.queue_ns / 1e6);
+		warn_add(&e->warnings, WARN_QUEUED, WARN_NOBODY, 1, "%.3f ms", (double)m->sent.queue_ns / 1e6);
 	if (m->sent.paced_ns > HELD_MS * NS_PER_MS)
-		warn_add(&e->warnings, WARN_PACED, 1, "the gate held a packet for %.3f ms",
+		warn_add(&e->warnings, WARN_PACED, WARN_NOBODY, 1, "the gate held a packet for %.3f ms",
 			 (double)m->sent.paced_ns / 1e6);
 	if (e->call && was.told && e->call->sent)
 		e->call->sent(e->call->ctx, was.item, m->sent.tx_ns, m->sent.iface);
@@ -422,7 +422,7 @@ void engine_notsent(Engine *e, const Msg *m)
 	if (!was.cleanup) {
 		e->line[was.line].sent--;
 		e->line[was.line].not_sent++;
-		warn_add(&e->warnings, WARN_NOT_SENT, 1, "%s%s%.*s", notsent_text(why), detail.n ? ": " : "",
+		warn_add(&e->warnings, WARN_NOT_SENT, WARN_NOBODY, 1, "%s%s%.*s", notsent_text(why), detail.n ? ": " : "",
 			 STR_ARG(detail));
 	}
 	if (e->call && was.told && e->call->notsent)

@@ -81,16 +81,18 @@ static void report_warnings(Engine *e)
 {
 	for (unsigned i = 0; i < WARN_N; i++) {
 		const Warning *w = &e->warnings.w[i];
-		Msg m = { .type = MSG_WARN };
 
-		if (!w->count)
-			continue;
-		m.warn.code = str_bytes(str_c(warn_code((WarnId)i)));
-		m.warn.count = w->count;
-		m.warn.evidence = str_bytes(str_c(w->evidence));
-		m.warn.meaning = str_bytes(str_c(warn_meaning((WarnId)i)));
-		m.warn.next = str_bytes(str_c(warn_next((WarnId)i)));
-		e->config.sink(e->config.sink_ctx, &m);
+		for (uint32_t k = 0; k < w->n; k++) {
+			const WarnPeer *p = &w->peer[k];
+			Msg m = { .type = MSG_WARN,
+				  .warn = { .code = str_bytes(str_c(warn_row((WarnId)i)->code)),
+					    .count = w->count,
+					    .peer = p->ip,
+					    .of_peer = p->count,
+					    .evidence = str_bytes(str_c(p->evidence)) } };
+
+			e->config.sink(e->config.sink_ctx, &m);
+		}
 	}
 }
 

@@ -5,6 +5,7 @@
  */
 #include "vm/engine_inside.h"
 
+#include "base/escape.h"
 #include "probe/stats.h"
 
 #include <math.h>
@@ -129,25 +130,47 @@ bool bi_jitter(Vm *vm, const Value *args, uint32_t n, Value *ret)
 	return true;
 }
 
+/* Evidence as it is printed: text of a peer in quotes, escaped (guardrails.md 7). */
+static Str evidence_text(Vm *vm, const ObjStr *s)
+{
+	Sb out = sb(vm_scratch(vm));
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < s->n_marks; i++) {
+		Mark m = s->marks[i];
+
+		sb_str(&out, (Str){ s->p + at, m.from - at });
+		sb_char(&out, '"');
+		escape_peer(&out, BYTES(s->p + m.from, m.to - m.from));
+		sb_char(&out, '"');
+		at = m.to;
+	}
+	sb_str(&out, (Str){ s->p + at, s->h.n - at });
+	return sb_done(&out);
+}
+
+/* (code, evidence, count, peer) */
 bool bi_warn(Vm *vm, const Value *args, uint32_t n, Value *ret)
 {
 	Engine *e = vm_ctx(vm);
-	Str code, evidence;
+	Ip peer = WARN_NOBODY;
+	Str code;
 	int64_t count;
 
 	(void)n;
 	(void)ret;
-	if (!vm_to_str(vm, args[0], &code) || !vm_to_str(vm, args[1], &evidence) ||
-	    !vm_to_int(vm, args[2], &count))
+	if (args[1].tag != VAL_STR)
+		return vm_fail_type(vm, "a str", args[1]);
+	if (!vm_to_str(vm, args[0], &code) || !vm_to_int(vm, args[2], &count))
+		return false;
+	if (!val_left_out(args[3]) && args[3].tag != VAL_NONE && !vm_to_ip(vm, args[3], &peer))
 		return false;
 	WarnId id = warn_by_code(code);
 	if (id == WARN_N)
 		return vm_fail(vm, "E-VALUE", "there is no warning %.*s", STR_ARG(code));
-	warn_add(&e->warnings, id,
-		 count < 0	      ? 0
-		 : count > UINT32_MAX ? UINT32_MAX
-				      : (uint32_t)count,
-		 "%.*s", STR_ARG(evidence));
+	Str evidence = evidence_text(vm, val_str(args[1]));
+	warn_add(&e->warnings, id, peer, count < 0 ? 0 : count > UINT32_MAX ? UINT32_MAX : (uint32_t)count, "%.*s",
+		 STR_ARG(evidence));
 	return true;
 }
 

@@ -278,12 +278,12 @@ Value net_received_packet(Engine *e, Vm *vm, const Arrival *a)
 				val_of(packet_from_frame(vm, a->pieces->piece[i], a->first, OP_RECEIVED)));
 		packet_set_extra(vm, p, PX_FRAGMENTS, val_of(l));
 	}
-	if (a->odd) {
+	if (warn_set_any(&a->odd)) {
 		ObjList *l = vm_list(vm, 4);
 
 		for (unsigned i = 0; i < WARN_N; i++)
-			if (a->odd >> i & 1)
-				vm_push(vm, l, vm_str(vm, str_c(warn_code((WarnId)i))));
+			if (warn_is_set(&a->odd, (WarnId)i))
+				vm_push(vm, l, vm_str(vm, str_c(warn_row((WarnId)i)->code)));
 		packet_set_extra(vm, p, PX_WARNINGS, val_of(l));
 	}
 	return iface_value(e, p, a->iface, a->rx_ns);

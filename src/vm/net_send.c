@@ -224,7 +224,7 @@ static bool send_item(Sr *sr, uint32_t i, int64_t even_at)
 	if (r.refused != NOTSENT_NONE) {
 		item_refused(sr, it, r.refused, str_c(r.why));
 		e->line[it->line].not_sent++;
-		warn_add(&e->warnings, WARN_NOT_SENT, 1, "%s: %s", notsent_text(r.refused), r.why);
+		warn_add(&e->warnings, WARN_NOT_SENT, WARN_NOBODY, 1, "%s: %s", notsent_text(r.refused), r.why);
 		arena_reset(a, mark);
 		return true;
 	}
@@ -395,7 +395,7 @@ static void series(Sr *sr, SeriesStats *ret_stats)
 	stats_series(o, n, a, ret_stats);
 	heap_free(vm_heap(sr->vm), o, (sr->n + 1) * sizeof *o);
 	if (ret_stats->reordered)
-		warn_add(&sr->e->warnings, WARN_REORDERED, ret_stats->reordered,
+		warn_add(&sr->e->warnings, WARN_REORDERED, WARN_NOBODY, ret_stats->reordered,
 			 "at most %u places late, of %u probes", ret_stats->max_displacement,
 			 ret_stats->sent);
 }
@@ -512,7 +512,7 @@ static bool send_one(Vm *vm, ObjPacket *p, uint32_t i, void *ctx)
 		return false;
 	if (r.refused != NOTSENT_NONE) {
 		s->e->line[packet_id_read(r.bytes, r.first, &id) ? engine_line(&id) : LINE_OTHER].not_sent++;
-		warn_add(&s->e->warnings, WARN_NOT_SENT, 1, "%s: %s", notsent_text(r.refused), r.why);
+		warn_add(&s->e->warnings, WARN_NOT_SENT, WARN_NOBODY, 1, "%s: %s", notsent_text(r.refused), r.why);
 		arena_reset(a, mark);
 		return true;
 	}

@@ -29,7 +29,7 @@ static bool fits(Sniff *s, ObjPacket *p)
 		layers |= WIRE_BIT(w->layer[i].proto->id);
 	if (stacks_fit(&s->stacks, layers))
 		return true;
-	warn_add(&s->e->warnings, WARN_NO_LAYER, 1, "%zu bytes, %s", w->frame.n,
+	warn_add(&s->e->warnings, WARN_NO_LAYER, WARN_NOBODY, 1, "%zu bytes, %s", w->frame.n,
 		 w->reason ? w->reason : "a later fragment");
 	return false;
 }

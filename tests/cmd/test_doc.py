@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`sonde doc` and doc/: each fact stands in one table, and the pages say what the tables say.
+
+doc/warnings.md is `sonde doc warnings`; the names that it gives of Wireshark and Zeek are
+theirs."""
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from lab import sonde_binary
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.sonde
+
+# zeek: scripts/base/frameworks/notice/weird.zeek and scripts/base/protocols/dns/main.zeek
+ZEEK = """
+DNS_label_forward_compress_offset DNS_label_len_gt_pkt DNS_RR_length_mismatch RST_with_data SYN_with_data
+TCP_christmas TCP_scale_range UDP_datagram_length_mismatch bad_ICMP_checksum bad_IP_checksum bad_SYN_ack
+bad_TCP_checksum bad_TCP_header_len bad_UDP_checksum baroque_SYN dns_unmatched_reply excessively_small_fragment
+fragment_inconsistency fragment_overlap fragment_size_inconsistency fragment_with_DF simultaneous_open
+truncated_ARP truncated_IP truncated_header
+""".split()
+
+
+def doc(*topic):
+    return subprocess.run([sonde_binary(), "doc", *topic], capture_output=True, text=True, timeout=30)
+
+
+def warnings():
+    """code -> the names that others have for it."""
+    rows = re.findall(r"^- \*\*(\S+)\*\*(?: \(([^)]*)\))?: .+ \*Usually:\* .+ \*Next:\* .+\.$",
+                      doc("warnings").stdout, re.M)
+    return {code: [tuple(n.split(" ")) for n in known.split("; ") if n] for code, known in rows}
+
+
+def test_warnings_page_is_the_table():
+    text = (ROOT / "doc" / "warnings.md").read_text()
+    assert text == doc("warnings").stdout, "build/sonde doc warnings > doc/warnings.md"
+    table = (ROOT / "src" / "probe" / "warnings.def").read_text()
+    assert list(warnings()) == re.findall(r'^WARN\(\w+, "([^"]+)"', table, re.M)
+
+
+def test_each_warning_has_a_page():
+    for code in warnings():
+        page = doc(code)
+        assert page.returncode == 0 and f"- **{code}**" in page.stdout, code
+
+
+@pytest.mark.skipif(not shutil.which("tshark"), reason="needs tshark")
+def test_names_of_wireshark_are_wiresharks():
+    fields = subprocess.run(["tshark", "-G", "fields"], capture_output=True, text=True, timeout=60).stdout
+    theirs = {line.split("\t")[2] for line in fields.splitlines() if line.count("\t") > 2}
+    ours = {name for known in warnings().values() for whose, name in known if whose == "Wireshark"}
+    assert ours and not ours - theirs
+    assert not {c for c in warnings() if c.startswith("tcp.analysis.")} - theirs
+
+
+def test_names_of_zeek_are_zeeks():
+    known = {name for names in warnings().values() for whose, name in names if whose == "Zeek"}
+    assert known and not known - set(ZEEK)
+    # who has a Zeek name for a code says so
+    assert {c for c in warnings() if c in ZEEK} <= known
