@@ -257,7 +257,7 @@ def test_ipv6_with_neighbour_solicitation(scene6):
     us, peer = scene6
     cap = peer.ifaces["eth0"].capture("ip6")
     probe = IPv6(src="fd00:9::1", dst="fd00:9::2") / ICMPv6EchoRequest(id=99, seq=1, data=b"six")
-    got = run(us, "peer fd00:9::2 58 - -", "claim 1 58 99 fd00:9::1", emit(1, probe, kind=IP6), "wait 200", "end 0")
+    got = run(us, "peer fd00:9::2 58 - -", "claim 1 58 99 fd00:9::1", emit(1, probe, kind=IP6), "settle", "wait 500", "end 0")
     assert 1 in got.sent and any(f[5][14 + 40] == 129 for f in got.frames), got.text
     asked = [p for p in cap.packets() if p.dst.startswith("33:33:ff")]
     assert asked and int(got.stat["probes"]) == 1
