@@ -23,6 +23,7 @@ import struct
 import subprocess
 import tempfile
 import threading
+import time
 
 from . import ethtool
 from .capture import Capture
@@ -100,6 +101,16 @@ class Iface:
 
     def set(self, *what):
         self.node.ip("link", "set", self.name, *what)
+        return self
+
+    def wait_v6(self, seconds=10):
+        """Also an address without DAD is tentative until a kernel worker had its turn, and
+        answers no solicitation before."""
+        end = time.monotonic() + seconds
+        while self.node.ip("-6", "addr", "show", "dev", self.name, "tentative").out.strip():
+            if time.monotonic() > end:
+                raise RuntimeError(f"{self.name}: IPv6 addresses stay tentative")
+            time.sleep(0.01)
         return self
 
     def offloads(self, on):
@@ -308,6 +319,9 @@ class Lab:
             end.node.run("ip", "-batch", "-", stdin="".join(
                 f"addr add {one} dev {end.name}{' nodad' if ':' in one else ''}\n"
                 for one in (addr or "").split()) + f"link set {end.name} up\n")
+        for end, addr in ((ia, addr_a), (ib, addr_b)):
+            if ":" in (addr or ""):
+                end.wait_v6()
         if addr_a and addr_b:
             self._segments.append([(ia, addr_a), (ib, addr_b)])
         return ia, ib
