@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "base/rng.h"
+#include "base/sha256.h"
 #include "base/sort.h"
 #include "base/units.h"
 
@@ -382,6 +383,42 @@ static void sorting_in_place(void **state)
 	}
 }
 
+/* FIPS 180-4's examples (NIST's example values), and one length around each edge of a block. */
+static void sha256_is_the_standards(void **state)
+{
+	static const struct {
+		const char *unit;
+		unsigned times;
+		const char *hash;
+	} rows[] = {
+		{ "", 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" },
+		{ "abc", 1, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" },
+		{ "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 1,
+		  "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1" },
+		{ "a", 55, "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318" },
+		{ "a", 64, "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb" },
+		{ "a", 1000000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0" },
+	};
+	char text[SHA256_TEXT];
+	Hash h, back;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		Sha256 s;
+
+		sha256_init(&s);
+		for (unsigned k = 0; k < rows[i].times; k++)
+			sha256_add(&s, str_bytes(str_c(rows[i].unit)));
+		h = sha256_done(&s);
+		hash_format(h, text);
+		assert_string_equal(text, rows[i].hash);
+		assert_true(hash_parse(str_bytes(str_c(text)), &back) && hash_eq(h, back));
+	}
+	text[5] = 'G';
+	assert_false(hash_parse(str_bytes(str_c(text)), &back));
+	assert_false(hash_parse(BYTES(rows[0].hash, 63), &back));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -392,7 +429,7 @@ int main(void)
 		cmocka_unit_test(durations_have_four_digits),	  cmocka_unit_test(escapes),
 		cmocka_unit_test(diagnostics_point_at_their_place), cmocka_unit_test(names_get_their_nearest),
 		cmocka_unit_test(maps),				  cmocka_unit_test(json_is_well_formed),
-		cmocka_unit_test(sorting_in_place),
+		cmocka_unit_test(sorting_in_place),		  cmocka_unit_test(sha256_is_the_standards),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,6 +47,13 @@
 #define LIMIT_IN_FLIGHT 1024		/* frames between EMIT and SENT */
 #define LIMIT_REFUSED 16		/* frames refused before the run ends */
 #define LIMIT_NEIGH_TRIES 3
+#define LIMIT_LEDGER_SESSIONS 256	/* sessions that one day has room for */
+#define LIMIT_LEDGER_PEERS 1024		/* destinations counted apart: the least recently used gives way */
+#define LIMIT_LOG (256u << 20)		/* bytes of the log of all runs; full, nothing is sent */
+#define LIMIT_APPROVAL_LINES 60		/* lines that a person is shown: more can only be refused */
+#define LIMIT_APPROVAL (256u * 1024)	/* bytes of a request for approval */
+#define LIMIT_REQUESTS 8		/* requests that wait, a user */
+#define LIMIT_APPROVED_RUNS 1000	/* runs that one approval may be good for */
 #define LIMIT_BACKLOG (32u * 1024 * 1024) /* bytes waiting for the engine; FRAMEs beyond are dropped and counted */
 
 #endif

@@ -22,6 +22,7 @@ extern const Command cmd_run;
 extern const Command cmd_check;
 extern const Command cmd_fmt;
 extern const Command cmd_policy;
+extern const Command cmd_audit;
 extern const Command cmd_doc;
 extern const Command cmd_version;
 extern const Command cmd_help;

@@ -5,6 +5,7 @@
  */
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/sha256.h"
 #include "cmd/cmd.h"
 #include "cmd/engine.h"
 #include "cmd/params.h"
@@ -12,7 +13,6 @@
 #include "gate/run.h"
 #include "lang/check_text.h"
 
-#include <openssl/sha.h>
 #include <unistd.h>
 
 typedef struct CheckOptions {
@@ -53,13 +53,10 @@ static void on_event(void *ctx, const Msg *m)
 
 static Str sha256_text(Arena *a, Str text)
 {
-	uint8_t hash[SHA256_DIGEST_LENGTH];
-	Sb out = sb(a);
+	char hex[SHA256_TEXT];
 
-	SHA256((const uint8_t *)text.p, text.n, hash);
-	for (size_t i = 0; i < sizeof hash; i++)
-		sb_printf(&out, "%02x", hash[i]);
-	return sb_done(&out);
+	hash_format(sha256(str_bytes(text)), hex);
+	return str_printf(a, "%s", hex);
 }
 
 static void print_text(Check *c, const CheckOptions *o, Str name, Str text, int exit)

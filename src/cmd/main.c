@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 const Command *const commands[] = { &cmd_run, &cmd_check, &cmd_fmt,	 &cmd_policy,
+				    &cmd_audit,
 				    &cmd_doc, &cmd_help,  &cmd_version, NULL };
 
 static const Command *find(const char *name)

@@ -58,6 +58,13 @@ void gate_stop(Gate *g, StopReason reason, int exit, const char *fmt, ...)
 	outbox_put(&g->outbox, &m);
 }
 
+/* Behind the end of the engine, where a stop would reach nobody. */
+static void ending_fail(Gate *g, const char *why)
+{
+	snprintf(g->why, sizeof g->why, "%s", why);
+	g->exit = SONDE_EXIT_ENVIRONMENT;
+}
+
 void gate_refused(Gate *g, const Slot *s, NotSent reason, const char *detail)
 {
 	char comment[256];
@@ -188,8 +195,26 @@ static void note_paced(const Gate *g)
 			  g->time.steps);
 }
 
+/* The hash that stands in no file of the caller's: whoever writes the evidence anew
+ * can't write this anew. */
+static void end_evidence(Gate *g)
+{
+	char text[SHA256_TEXT];
+
+	if (g->evidence.fd < 0)
+		return;
+	g->evidence_head = evidence_end(&g->evidence);
+	hash_format(g->evidence_head, text);
+	if (!g->evidence.failed)
+		gate_note(g->cmd_fd, 0, "evidence: %llu blocks, the last hash is %s", (unsigned long long)g->evidence.blocks,
+			  text);
+	else if (!g->exit)
+		ending_fail(g, "the capture file can't be written any more");
+}
+
 void ending_report(Gate *g)
 {
+	end_evidence(g);
 	Msg stat = { .type = MSG_GATE_STAT,
 		     .gate_stat = { .packets = g->sent_packets,
 				    .bytes = g->sent_bytes,

@@ -40,6 +40,7 @@ void evidence_flush(Evidence *e)
 		else
 			off += (size_t)r;
 	}
+	e->flushed += e->n;
 	e->n = 0;
 }
 
@@ -88,12 +89,57 @@ static size_t block_begin(Evidence *e, uint32_t type, size_t n)
 	return at;
 }
 
-static void block_end(Evidence *e, size_t at)
+static void put64(Evidence *e, uint64_t v)
+{
+	put(e, &v, sizeof v);
+}
+
+static void length_put(Evidence *e, size_t at)
 {
 	uint32_t len = (uint32_t)(e->n - at) + 4;
 
 	put32(e, len);
 	memcpy(e->buf + at + 4, &len, sizeof len);
+}
+
+static Hash put_link(Evidence *e, EvidenceLink kind)
+{
+	size_t at = block_begin(e, (uint32_t)EVIDENCE_LINK_TYPE, EVIDENCE_LINK_BLOCK);
+	uint32_t len = EVIDENCE_LINK_BLOCK;
+	Hash h;
+
+	memcpy(e->buf + at + 4, &len, sizeof len);
+	put32(e, EVIDENCE_LINK_MAGIC);
+	put32(e, kind);
+	put64(e, e->links++);
+	put64(e, e->flushed + at);
+	sha256_add(&e->since, BYTES(e->buf + at, e->n - at));
+	h = sha256_done(&e->since);
+	put(e, h.b, sizeof h.b);
+	length_put(e, at);
+	sha256_init(&e->since);
+	sha256_add(&e->since, BYTES(h.b, sizeof h.b));
+	e->unlinked = 0;
+	return h;
+}
+
+static void block_end(Evidence *e, size_t at)
+{
+	length_put(e, at);
+	sha256_add(&e->since, BYTES(e->buf + at, e->n - at));
+	e->blocks++;
+	if (++e->unlinked == EVIDENCE_LINK)
+		put_link(e, EVIDENCE_MIDDLE);
+}
+
+Hash evidence_end(Evidence *e)
+{
+	Hash h = { 0 };
+
+	if (evidence_on(e))
+		h = put_link(e, EVIDENCE_LAST);
+	evidence_flush(e);
+	return h;
 }
 
 void evidence_init(Evidence *e, int fd, void *buf)
@@ -102,6 +148,7 @@ void evidence_init(Evidence *e, int fd, void *buf)
 	size_t at;
 
 	*e = (Evidence){ .fd = fd, .buf = buf };
+	sha256_init(&e->since);
 	if (fd < 0)
 		return;
 	at = block_begin(e, BLOCK_SECTION, 64);

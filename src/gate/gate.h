@@ -134,6 +134,7 @@ typedef struct Gate {
 	uint64_t sent_packets, sent_bytes, sent_syn, refused, capture_drops;
 
 	Evidence evidence;
+	Hash evidence_head; /* when it has ended */
 	const char *table; /* name of netd's */
 } Gate;
 

@@ -2,6 +2,8 @@
 #include "sys/clock.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <string.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +21,36 @@ static int64_t clock_read(clockid_t id)
 int64_t clock_mono_ns(void)
 {
 	return clock_read(CLOCK_MONOTONIC);
+}
+
+int64_t clock_boot_ns(void)
+{
+	return clock_read(CLOCK_BOOTTIME);
+}
+
+int64_t clock_real_ns(void)
+{
+	return clock_read(CLOCK_REALTIME);
+}
+
+bool clock_boot_id(uint8_t ret_id[16])
+{
+	char text[37]; /* 8-4-4-4-12 digits */
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text);
+	unsigned digits = 0;
+
+	if (fd >= 0)
+		close(fd);
+	memset(ret_id, 0, 16);
+	for (ssize_t i = 0; i < n && digits < 32; i++) {
+		const char *hex = "0123456789abcdef", *at = text[i] ? strchr(hex, text[i]) : NULL;
+
+		if (at)
+			ret_id[digits / 2] |= (uint8_t)((at - hex) << (digits % 2 ? 0 : 4));
+		digits += at != NULL;
+	}
+	return digits == 32;
 }
 
 int64_t clock_offset_ns(void)

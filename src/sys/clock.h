@@ -17,6 +17,12 @@
 
 int64_t clock_mono_ns(void);
 
+/* CLOCK_BOOTTIME, which counts while the machine sleeps too; CLOCK_REALTIME, which may
+ * be set; the name of this boot, false if the kernel does not tell it. */
+int64_t clock_boot_ns(void);
+int64_t clock_real_ns(void);
+bool clock_boot_id(uint8_t ret_id[16]);
+
 /* CLOCK_REALTIME minus CLOCK_MONOTONIC: the tightest of some bracketed readings. */
 int64_t clock_offset_ns(void);
 

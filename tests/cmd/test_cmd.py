@@ -44,7 +44,7 @@ def schema(name):
 def test_help_lists_every_command(binary):
     r = sonde(binary, "help")
     assert r.returncode == 0
-    for command in ["run", "check", "fmt", "policy", "doc", "help", "version"]:
+    for command in ["run", "check", "fmt", "policy", "audit", "doc", "help", "version"]:
         assert f"\n  {command}" in r.stdout
         one = sonde(binary, command, "--help")
         assert one.returncode == 0 and one.stdout.startswith(f"usage: sonde {command}")
@@ -62,6 +62,9 @@ def test_help_lists_every_command(binary):
     (["check", "-e", "print(1)", "-p", "x"], "-p name=value"),
     (["fmt"], "an argument is missing"),
     (["policy", "shwo"], "one of show, check, init, allow"),
+    (["audit", "verify"], "which file?"),
+    (["audit", "look", "x"], "there is verify only"),
+    (["audit", "verify", "x", "--head", "12"], "64 digits"),
     (["doc", "nothing"], "no such topic"),
 ])
 def test_wrong_usage_says_what_to_do(binary, args, says):
