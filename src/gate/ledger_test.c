@@ -257,14 +257,15 @@ static void damage_is_told(void **state)
 	take(&l, 5, 100);
 	assert_null(ledger_settle(&l, &(LedgerBill){ .peer = &(LedgerPeer){ number(1), { .v = { 1 } } }, .npeers = 1 }));
 	fstat(l.fd, &st);
+	uint8_t *was = malloc((size_t)st.st_size);
+	assert_int_equal(pread(l.fd, was, (size_t)st.st_size, 0), st.st_size);
 	for (off_t at = 0; at < st.st_size - 2 * 65536 * 8; at++) {
-		uint8_t b;
 		Ledger again;
+		uint8_t b = was[at] ^ 0x10;
 
-		if (pread(l.fd, &b, 1, at) != 1 || b == 0)
+		if (was[at] == 0)
 			continue;
 		counts++;
-		b ^= 0x10;
 		assert_int_equal(pwrite(l.fd, &b, 1, at), 1);
 		const char *why = try_opening(&again, "uid 7");
 		LedgerCount got, want = { .v = { 1 } };
@@ -277,12 +278,12 @@ static void damage_is_told(void **state)
 		if (!why)
 			why = ledger_each(&again, see, &s);
 		told += why && strstr(why, "damaged");
-		b ^= 0x10;
-		assert_int_equal(pwrite(l.fd, &b, 1, at), 1);
+		assert_int_equal(pwrite(l.fd, was + at, 1, at), 1);
 		closed(&again);
 		if (!why)
 			fail_msg("byte %ld changed unseen", (long)at);
 	}
+	free(was);
 	assert_true(counts > 100);
 	assert_int_equal(told, counts);
 	assert_int_equal(ftruncate(l.fd, st.st_size - 1), 0);
