@@ -35,10 +35,15 @@ static const Fact *field_number(Facts *f, const WireField *w, const Fact *x, Nod
 		return mk_vals(f, T_INT, x->vals);
 	if (x->kind != T_INT && x->kind != T_BOOL)
 		return NULL;
+	int64_t least = w->kind == FK_SINT ? -(int64_t)(max / 2) - 1 : 0;
+
+	if (w->kind == FK_SINT)
+		max /= 2;
 	for (uint32_t i = 0; x->vals && w->kind != FK_SERIAL && i < x->vals->n; i++)
-		if (x->vals->r[i].hi < 0 ||
-		    (max < INT64_MAX && (uint64_t)x->vals->r[i].lo > max && x->vals->r[i].lo >= 0)) {
-			facts_say(f, "E-VALUE", n, "%s takes 0 to %llu", w->name, (unsigned long long)max);
+		if (x->vals->r[i].hi < least ||
+		    (max < INT64_MAX && x->vals->r[i].lo >= 0 && (uint64_t)x->vals->r[i].lo > max)) {
+			facts_say(f, "E-VALUE", n, "%s takes %lld to %llu", w->name, (long long)least,
+				  (unsigned long long)max);
 			return facts_bad(f);
 		}
 	return x->kind == T_INT ? x : mk_vals(f, T_INT, x->vals);
@@ -82,6 +87,36 @@ static const Fact *field_ip(Facts *f, const WireField *w, const Fact *x, Node *n
 	return ip;
 }
 
+/* A known name of an option of p; a value that is not known passes: the VM looks. */
+static bool option_named(const WireProto *p, const Fact *name)
+{
+	Str s;
+
+	return !fact_one_str(name, &s) || wire_option_by_name(p, s);
+}
+
+/* A text where an option's number is due is one of its names. */
+static bool option_value(Facts *f, const WireProto *p, const Fact *pair, Node *n)
+{
+	Str name, value;
+	uint64_t v;
+
+	if (pair->open || pair->n != 2 || !fact_one_str(pair->item[0], &name) || !fact_one_str(pair->item[1], &value))
+		return true;
+	const WireOption *o = wire_option_by_name(p, name);
+	const WireField like = { .kind = FK_ENUM, .names = o ? o->names : NULL };
+
+	if (!o || !o->names || wire_name_value(&like, value, &v))
+		return true;
+	Diag *d = facts_say(f, "E-VALUE", n, "\"%.*s\" is no value of %s", STR_ARG(value), o->name);
+	Sb b = sb(f->a);
+
+	for (const WireName *w = o->names; w->name; w++)
+		sb_printf(&b, "%s%s", b.n ? " " : "one of: ", w->name);
+	d->hint = sb_done(&b);
+	return false;
+}
+
 static const Fact *field_options(Facts *f, const WireProto *p, const Fact *x, Node *n)
 {
 	Len l;
@@ -94,18 +129,15 @@ static const Fact *field_options(Facts *f, const WireProto *p, const Fact *x, No
 
 	for (uint32_t i = 0; i < fact_ways(e); i++) {
 		const Fact *o = fact_way(f, e, i);
-		Str name;
 
 		if (fact_quiet(o) || o->kind == T_OPTION)
 			continue;
-		if (o->kind == T_TUPLE && (o->open || o->n == 2)) {
-			bool ok = o->open || !fact_one_str(o->item[0], &name);
-
-			for (const WireOption *w = p->options; !ok && w && w->name; w++)
-				ok = str_is(name, w->name);
-			if (ok)
-				continue;
-		}
+		if (o->kind == T_TUPLE && !option_value(f, p, o, n))
+			return facts_bad(f);
+		if (o->kind == T_TUPLE && (o->open || (o->n >= 2 && option_named(p, o->item[0]))))
+			continue;
+		if (o->kind == T_STR && option_named(p, o))
+			continue;
 		Diag *d = facts_say(f, "E-TYPE", n, "options is a list of options; this has %.*s",
 				    STR_ARG(facts_a_text(f, o)));
 
@@ -119,7 +151,10 @@ static const Fact *field_one(Facts *f, const WireProto *p, const WireField *w, c
 			     Len *many)
 {
 	switch (w->kind) {
+	case FK_STAMP:
+		return x->kind == T_TIME ? x : NULL;
 	case FK_UINT:
+	case FK_SINT:
 	case FK_SERIAL:
 	case FK_FLAGS:
 	case FK_ENUM:
@@ -147,7 +182,7 @@ static const Fact *field_one(Facts *f, const WireProto *p, const WireField *w, c
 
 static bool is_scalar(const WireField *w)
 {
-	return w->kind != FK_BYTES && w->kind != FK_NAME && w->kind != FK_OPTIONS && w->kind != FK_RECORDS;
+	return w->kind != FK_STAMP && w->kind != FK_BYTES && w->kind != FK_NAME && w->kind != FK_OPTIONS && w->kind != FK_RECORDS;
 }
 
 /* Inclusive (lo, hi) of a scalar field. */
@@ -222,7 +257,9 @@ const Fact *facts_field_value(Facts *f, WireId id, unsigned field, const Fact *x
 							    "bytes or str",
 							    "a str",
 							    "a list of options",
-							    "records, like DNSQR(..)" };
+							    "records, like DNSQR(..)",
+							    "a number",
+							    "a time, like now()" };
 			Diag *d = facts_say(f, "E-TYPE", n, "%s.%s is %s; this is %.*s", p->name, w->name,
 					    what[w->kind], STR_ARG(facts_a_text(f, v)));
 

@@ -298,6 +298,8 @@ static const Fact *field_plain(Facts *f, const WireField *w, WireId id, const No
 		return mk(f, T_IP);
 	case FK_MAC:
 		return mk(f, T_MAC);
+	case FK_STAMP:
+		return mk(f, T_TIME);
 	case FK_BYTES:
 		return id == WIRE_DNSRR ? mk(f, T_STR) : mk(f, T_BYTES);
 	case FK_NAME:

@@ -128,12 +128,9 @@ static const struct {
 	{ "ntp", "comes with a later version; IP()/UDP(dport=123)/b\"...\" and sr1 do one exchange" },
 	{ "snmp_get", "comes with a later version" },
 	{ "dhcp_discover", "comes with a later version" },
-	{ "BOOTP", "comes with a later version; a payload may be bytes" },
-	{ "DHCP", "comes with a later version; a payload may be bytes" },
 	{ "GRE", "comes with a later version" },
 	{ "VXLAN", "comes with a later version" },
 	{ "MPLS", "comes with a later version" },
-	{ "NTP", "comes with a later version; a payload may be bytes" },
 };
 
 const char *name_habit(Str name)
@@ -144,7 +141,8 @@ const char *name_habit(Str name)
 	return NULL;
 }
 
-/* NOP and EOL are options of IP and TCP: TCP's are meant, they are coded the same. */
+/* NOP and EOL are options of IP and TCP: TCP's are meant, they are coded the same.
+ * Options with Scapy's small letters are no names of the language: ("router", ip). */
 const struct WireOption *name_option(Str name, uint32_t *ret_index)
 {
 	for (unsigned k = 0; k <= WIRE_N; k++) {
@@ -152,7 +150,7 @@ const struct WireOption *name_option(Str name, uint32_t *ret_index)
 		const WireOption *o = wire_proto(id)->options;
 
 		for (uint32_t row = 0; o && o[row].name; row++)
-			if (str_is(name, o[row].name)) {
+			if (name.n && name.p[0] <= 'Z' && str_is(name, o[row].name)) {
 				*ret_index = (uint32_t)id << 8 | row;
 				return &o[row];
 			}

@@ -3,7 +3,7 @@
 
 #include "wire/fields.h"
 
-enum { SITE_IP_ID = 1, SITE_ICMP_SEQ, SITE_TCP_SEQ, SITE_DNS_ID, SITE_PORT };
+enum { SITE_IP_ID = 1, SITE_ICMP_SEQ, SITE_TCP_SEQ, SITE_DNS_ID, SITE_PORT, SITE_OTHER };
 
 static uint64_t draw(uint64_t seed, Ip dst, uint64_t site, uint64_t n)
 {
@@ -130,6 +130,22 @@ static bool fill_port(const Fill *f, WireLayer *l, unsigned field, uint8_t proto
 	return port != 0;
 }
 
+/* What no other probe to that destination has, in as many bits: an odd stride visits
+ * all numbers before it repeats one.  One bit is left out where there is a sign. */
+static void fill_distinct(const Fill *f, WireLayer *l)
+{
+	uint64_t v = draw(f->pool->seed, f->dst, SITE_OTHER, 0) +
+		     f->n * (draw(f->pool->seed, f->dst, SITE_OTHER, 1) | 1);
+
+	for (unsigned i = 0; i < l->proto->nfields; i++) {
+		const WireField *w = &l->proto->fields[i];
+		unsigned bits = w->width - (w->kind == FK_SINT ? 1u : 0u);
+
+		if (w->distinct)
+			fill(l, i, bits < 64 ? v & ((UINT64_C(1) << bits) - 1) : v);
+	}
+}
+
 /* NULL or what we have none left of. */
 static const char *fill_layer(const Fill *f, WireLayer *l)
 {
@@ -160,6 +176,7 @@ static const char *fill_layer(const Fill *f, WireLayer *l)
 		fill(l, F_DNS_ID, f->id.dns_id);
 		break;
 	default:
+		fill_distinct(f, l);
 		break;
 	}
 	return NULL;

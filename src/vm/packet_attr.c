@@ -313,13 +313,14 @@ ATTR_OF(LAYER, payload)
 	return true;
 }
 
-static bool option_number(const WireOption *row, Bytes data, size_t width, Value *ret)
+/* The first number of an option; all its data as one where it has no numbers. */
+static bool option_number(const WireProto *proto, const WireOption *row, Bytes data, Value *ret)
 {
 	if (!data.n) {
 		*ret = val_int(1);
 		return true;
 	}
-	size_t n = row && row->args ? width : data.n;
+	size_t n = row && (row->args || row->width) ? wire_option_width(proto, row, data.n) : data.n;
 
 	if (n > 8 || n > data.n)
 		return false;
@@ -357,7 +358,7 @@ METHOD_OF(LAYER, option)
 
 		if (!option_matches(args[1], row, o.kind))
 			continue;
-		if (option_number(row, o.data, row && row->args ? o.data.n / row->args : 0, ret) && received(p))
+		if (option_number(proto, row, o.data, ret) && received(p))
 			ret->vf |= VF_PEER;
 		return true;
 	}
@@ -387,8 +388,7 @@ ATTR_OF(OPTION, value)
 
 	(void)vm;
 	*ret = val_none();
-	if (o->h.n && option_number(o->row, BYTES(o->data, o->h.n),
-				    o->row && o->row->args ? o->h.n / o->row->args : 0, ret))
+	if (o->h.n && option_number(o->proto, o->row, BYTES(o->data, o->h.n), ret))
 		ret->vf |= o->h.bits & OP_RECEIVED ? VF_PEER : 0;
 	return true;
 }

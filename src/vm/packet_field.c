@@ -32,9 +32,7 @@ static Value options_value(Vm *vm, const WireLayer *l, Bytes b, bool received)
 	bool bad = false;
 
 	while (wire_option_next(l->proto, &c, &o, &bad)) {
-		bool eol = o.kind == 0 && l->proto->opt_form == OPT_TLV;
-
-		if (eol)
+		if (o.kind == 0 && l->proto->opt_form == OPT_TLV)
 			break;
 		vm_push(vm, out, option_value(vm, l->proto, o, received));
 	}
@@ -102,7 +100,11 @@ Value packet_field(Vm *vm, const WireLayer *l, unsigned field, bool received)
 		return vm_ip(vm, ip_from(6, wire_bytes(l, field).p));
 	case FK_MAC:
 		return (Value){ .w = VAL_W(VAL_MAC), .i = (int64_t)wire_num(l, field) };
+	case FK_STAMP:
+		v = val_time(wire_stamp_ns(wire_num(l, field)));
+		break;
 	case FK_UINT:
+	case FK_SINT:
 	case FK_SERIAL:
 	case FK_FLAGS:
 	case FK_ENUM:
@@ -145,7 +147,7 @@ static bool set_number(Vm *vm, WireLayer *l, unsigned field, Value v)
 
 		if (!vm_to_int(vm, v, &i))
 			return false;
-		if (i < 0 && f->kind != FK_SERIAL)
+		if (i < 0 && f->kind != FK_SERIAL && f->kind != FK_SINT)
 			return fail_fit(vm, l, field, "can't be negative");
 		/* Serial numbers are taken modulo their width. */
 		n = f->kind == FK_SERIAL && f->width < 64 ? (uint64_t)i & ((UINT64_C(1) << f->width) - 1) :
@@ -155,6 +157,29 @@ static bool set_number(Vm *vm, WireLayer *l, unsigned field, Value v)
 		return vm_fail(vm, "E-VALUE", "%s.%s has %u bits: %llu does not fit", l->proto->name, f->name,
 			       f->width, (unsigned long long)n);
 	return true;
+}
+
+static bool set_stamp(Vm *vm, WireLayer *l, unsigned field, Value v)
+{
+	uint64_t stamp;
+
+	if (v.tag != VAL_TIME)
+		return vm_fail_type(vm, "a time", v);
+	if (!wire_stamp_from_ns(v.i, &stamp))
+		return fail_fit(vm, l, field, "takes times from 1968 to 2104");
+	return wire_set_num(l, field, stamp);
+}
+
+static bool set_bytes(Vm *vm, WireLayer *l, unsigned field, Value v)
+{
+	const WireField *f = &l->proto->fields[field];
+	Bytes b;
+
+	if (!vm_to_bytes(vm, v, &b))
+		return false;
+	return wire_set_bytes(l, field, b) ||
+	       vm_fail(vm, "E-VALUE", "%s.%s has %u bytes: %zu do not fit", l->proto->name, f->name, f->width / 8,
+		       b.n);
 }
 
 static bool set_ip(Vm *vm, WireLayer *l, unsigned field, Value v)
@@ -184,31 +209,43 @@ static bool set_name(Vm *vm, WireLayer *l, unsigned field, Value v)
 
 /* ---- options ---- */
 
-/* ("MSS", 1460), ("Timestamp", (1, 0)), ("NOP", None), (254, b".."): Scapy's. */
+static bool option_row(Vm *vm, const WireProto *proto, Value name, const WireOption **ret_row)
+{
+	*ret_row = name.tag == VAL_STR ? wire_option_by_name(proto, str_of(val_str(name))) : NULL;
+	return *ret_row || vm_fail(vm, "E-VALUE", "%s has no such option", proto->name);
+}
+
+/* ("MSS", 1460), ("Timestamp", (1, 0)), ("NOP", None), ("router", a, b), (254, b".."): Scapy's. */
 static bool option_of_pair(Vm *vm, const WireProto *proto, Value pair, Value *ret)
 {
 	Value name = val_tuple(pair)->p[0], arg = pair.o->n > 1 ? val_tuple(pair)->p[1] : val_none();
-	const WireOption *row = NULL;
+	const WireOption *row;
 
 	if (name.tag == VAL_INT) {
 		Value two[2] = { name, val_is_text(arg) ? arg : vm_bytes(vm, (Bytes){ 0 }) };
 
 		return packet_option_number(vm, two, ret);
 	}
-	if (name.tag == VAL_STR)
-		row = wire_option_by_name(proto, str_of(val_str(name)));
-	if (!row)
-		return vm_fail(vm, "E-VALUE", "%s has no such option", proto->name);
+	if (!option_row(vm, proto, name, &row))
+		return false;
+	if (pair.o->n > 2)
+		return packet_option_make(vm, proto, row, val_tuple(pair)->p + 1, pair.o->n - 1, ret);
 	if (val_left_out(arg) || (val_is_text(arg) && !arg.o->n))
 		return packet_option_make(vm, proto, row, NULL, 0, ret);
 	if (arg.tag == VAL_TUPLE)
 		return packet_option_make(vm, proto, row, val_tuple(arg)->p, arg.o->n, ret);
+	if (arg.tag == VAL_LIST)
+		return packet_option_make(vm, proto, row, val_list(arg)->p, arg.o->n, ret);
 	return packet_option_make(vm, proto, row, &arg, 1, ret);
 }
 
 static bool put_option(Vm *vm, const WireProto *proto, Value v, Sb *out)
 {
+	const WireOption *row;
+
 	if (v.tag == VAL_TUPLE && v.o->n >= 1 && !option_of_pair(vm, proto, v, &v))
+		return false;
+	if (v.tag == VAL_STR && (!option_row(vm, proto, v, &row) || !packet_option_make(vm, proto, row, NULL, 0, &v)))
 		return false;
 	if (v.tag != VAL_OPTION)
 		return vm_fail_type(vm, "options, as in [MSS(1460), NOP()]", v);
@@ -291,7 +328,6 @@ static bool set_rdata(Vm *vm, WireLayer *l, unsigned field, Value v)
 
 bool packet_set_field(Vm *vm, WireLayer *l, unsigned field, Value v)
 {
-	Bytes b;
 	Mac mac;
 
 	if (val_left_out(v)) {
@@ -313,7 +349,9 @@ bool packet_set_field(Vm *vm, WireLayer *l, unsigned field, Value v)
 	case FK_BYTES:
 		if (l->proto->id == WIRE_DNSRR && field == F_DNSRR_RDATA)
 			return set_rdata(vm, l, field, v);
-		return vm_to_bytes(vm, v, &b) && wire_set_bytes(l, field, b);
+		return set_bytes(vm, l, field, v);
+	case FK_STAMP:
+		return set_stamp(vm, l, field, v);
 	default:
 		return set_number(vm, l, field, v);
 	}

@@ -29,21 +29,37 @@ static ObjOption *option_new(Vm *vm, const WireProto *proto, const WireOption *r
 	return o;
 }
 
-/* Bytes of a number of the option: its data shared evenly; SAck's edges have 4. */
-static size_t number_width(const WireProto *proto, const WireOption *row)
+/* A number of an option: an int, a name, an address. */
+static bool option_arg(Vm *vm, const WireOption *row, Value v, int64_t *ret)
 {
-	size_t head = proto->opt_form == OPT_EDNS ? 4 : 2;
+	uint64_t named;
+	Ip ip;
 
-	return row->args && row->len > head ? (row->len - head) / row->args : 4;
+	if (v.tag == VAL_STR && row->names) {
+		if (!wire_name_value(&(WireField){ .names = row->names, .kind = FK_ENUM }, str_of(val_str(v)), &named))
+			return vm_fail(vm, "E-VALUE", "\"%.*s\" is no value of %s", (int)(v.o->n < 40 ? v.o->n : 40),
+				       val_str(v)->p, row->name);
+		*ret = (int64_t)named;
+		return true;
+	}
+	if (row->ip && v.tag != VAL_INT) {
+		if (!vm_to_ip(vm, v, &ip))
+			return false;
+		if (ip.v != 4)
+			return vm_fail(vm, "E-VALUE", "%s takes IPv4 addresses", row->name);
+		*ret = ip4_num(ip);
+		return true;
+	}
+	return vm_to_int(vm, v, ret);
 }
 
 bool packet_option_make(Vm *vm, const WireProto *proto, const WireOption *row, const Value *args, uint32_t n, Value *ret)
 {
-	uint8_t out[40];
-	size_t width = number_width(proto, row);
+	uint8_t out[UINT8_MAX + 1];
+	size_t width = wire_option_width(proto, row, 0);
 	Bytes data = { 0 };
 
-	if (n == 1 && val_is_text(args[0])) {
+	if (n == 1 && val_is_text(args[0]) && !(args[0].tag == VAL_STR && (row->ip || row->names))) {
 		*ret = val_of(option_new(vm, proto, row, row->kind, bytes_of(val_str(args[0]))));
 		return true;
 	}
@@ -55,7 +71,7 @@ bool packet_option_make(Vm *vm, const WireProto *proto, const WireOption *row, c
 	for (uint32_t i = 0; i < n; i++) {
 		int64_t v;
 
-		if (!vm_to_int(vm, args[i], &v))
+		if (!option_arg(vm, row, args[i], &v))
 			return false;
 		if (width < 8 && (v < -(INT64_C(1) << (8 * width - 1)) || v >= INT64_C(1) << (8 * width)))
 			return vm_fail(vm, "E-VALUE", "%s: %lld does not fit %zu bytes", row->name, (long long)v, width);
@@ -105,7 +121,7 @@ typedef struct Maker {
 
 static bool is_scalar(const WireField *f)
 {
-	return f->width != 0;
+	return f->width != 0 && f->kind != FK_BYTES && f->kind != FK_STAMP;
 }
 
 /* (lo, hi), both included. */

@@ -198,30 +198,27 @@ static void address_text(Sbuf *b, Value v)
 	sbuf_add(b, (Str){ out, n });
 }
 
-/* MSS(1460), Timestamp(1, 0), Option(254, b'..') */
+/* MSS(1460), Timestamp(1, 0), router(10.0.0.1), Option(254, b'..') */
 static void option_text(Sbuf *b, const ObjOption *o)
 {
-	const WireOption *row = o->row;
-	unsigned args = row ? row->args : 0;
-	size_t width = args ? o->h.n / args : 0;
+	Arena *a = vm_scratch(b->vm);
+	size_t mark = arena_mark(a);
+	Bytes data = BYTES(o->data, o->h.n);
+	Sb numbers = sb(a);
 
-	if (row && (args ? width > 0 && width <= 8 && width * args == o->h.n : o->h.n == 0)) {
-		sbuf_printf(b, "%s(", row->name);
-		for (unsigned i = 0; i < args; i++)
-			sbuf_printf(b, i ? ", %llu" : "%llu",
-				    (unsigned long long)bits_get(o->data, i * width * 8, (unsigned)width * 8));
-		sbuf_char(b, ')');
-		return;
-	}
-	if (row)
-		sbuf_printf(b, "%s(", row->name);
+	if (o->row)
+		sbuf_printf(b, "%s(", o->row->name);
 	else
 		sbuf_printf(b, "Option(%u, ", o->kind);
-	ObjStr *s = val_str(o->h.bits & OP_RECEIVED ? vm_bytes_peer(b->vm, BYTES(o->data, o->h.n)) :
-						      vm_bytes(b->vm, BYTES(o->data, o->h.n)));
+	if (o->row && (!data.n || wire_option_numbers(o->proto, o->row, data, &numbers))) {
+		sbuf_add(b, sb_done(&numbers));
+	} else {
+		ObjStr *s = val_str(o->h.bits & OP_RECEIVED ? vm_bytes_peer(b->vm, data) : vm_bytes(b->vm, data));
 
-	text_str_repr(b, s);
+		text_str_repr(b, s);
+	}
 	sbuf_char(b, ')');
+	arena_reset(a, mark);
 }
 
 /* wire's summary is Sonde's own words: it escapes what it quotes of the packet. */

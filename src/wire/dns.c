@@ -127,13 +127,13 @@ static const WireField opt_fields[] = {
 
 /* IANA "DNS EDNS0 Option Codes" */
 static const WireOption edns_options[] = {
-	{ "NSID", 3, 0, 0, "the server's name (RFC 5001)" },
-	{ "ClientSubnet", 8, 0, 0, "RFC 7871" },
-	{ "Cookie", 10, 0, 0, "RFC 7873" },
-	{ "Keepalive", 11, 0, 0, "RFC 7828" },
-	{ "Padding", 12, 0, 0, "RFC 7830" },
-	{ "EDE", 15, 0, 0, "extended error: code, text (RFC 8914)" },
-	{ NULL, 0, 0, 0, NULL },
+	OPTION("NSID", 3, 0, 0, "the server's name (RFC 5001)"),
+	OPTION("ClientSubnet", 8, 0, 0, "RFC 7871"),
+	OPTION("Cookie", 10, 0, 0, "RFC 7873"),
+	OPTION("Keepalive", 11, 0, 0, "RFC 7828"),
+	OPTION("Padding", 12, 0, 0, "RFC 7830"),
+	OPTION("EDE", 15, 0, 0, "extended error: code, text (RFC 8914)"),
+	END_OF_OPTIONS,
 };
 
 static const char *const section_names[SECTIONS] = { "question", "answer", "authority", "additional" };
@@ -442,6 +442,7 @@ const WireProto wire_proto_DNS = {
 	.nvars = SECTIONS,
 	.var = { F_DNS_QD, F_DNS_AN, F_DNS_NS, F_DNS_AR },
 	.fixed = HDR,
+	.rewritten = true,
 	.parse = parse,
 	.finish = finish,
 	.summary = summary,

@@ -146,16 +146,16 @@ static const WireField fields[] = {
 
 /* IANA "IPv6 Neighbor Discovery Option Formats" */
 static const WireOption options[] = {
-	{ "SrcLLAddr", 1, 8, 0, "the sender's link-layer address" },
-	{ "DstLLAddr", 2, 8, 0, "the target's link-layer address" },
-	{ "PrefixInfo", 3, 32, 0, "prefix length, flags, lifetimes, prefix" },
-	{ "RedirectedHdr", 4, 0, 0, "the packet that is redirected" },
-	{ "MTU", 5, 8, 0, "two bytes reserved, MTU in four" },
-	{ "Nonce", 14, 0, 0, "RFC 3971" },
-	{ "RouteInfo", 24, 0, 0, "RFC 4191" },
-	{ "RDNSS", 25, 0, 0, "DNS servers (RFC 8106)" },
-	{ "DNSSL", 31, 0, 0, "DNS search list (RFC 8106)" },
-	{ NULL, 0, 0, 0, NULL },
+	OPTION("SrcLLAddr", 1, 8, 0, "the sender's link-layer address"),
+	OPTION("DstLLAddr", 2, 8, 0, "the target's link-layer address"),
+	OPTION("PrefixInfo", 3, 32, 0, "prefix length, flags, lifetimes, prefix"),
+	OPTION("RedirectedHdr", 4, 0, 0, "the packet that is redirected"),
+	OPTION("MTU", 5, 8, 0, "two bytes reserved, MTU in four"),
+	OPTION("Nonce", 14, 0, 0, "RFC 3971"),
+	OPTION("RouteInfo", 24, 0, 0, "RFC 4191"),
+	OPTION("RDNSS", 25, 0, 0, "DNS servers (RFC 8106)"),
+	OPTION("DNSSL", 31, 0, 0, "DNS search list (RFC 8106)"),
+	END_OF_OPTIONS,
 };
 
 static WireVariant variant(const uint8_t *image)

@@ -53,16 +53,16 @@ static const WireField fields[] = {
 
 /* IANA "IP Option Numbers", copy flag and class included. */
 static const WireOption options[] = {
-	{ "EOL", 0, 1, 0, "end of options" },
-	{ "NOP", 1, 1, 0, "no operation" },
-	{ "RR", 7, 0, 0, "record route: pointer, then room for addresses" },
-	{ "IPTimestamp", 68, 0, 0, "pointer, overflow and flags, then room for time stamps" },
-	{ "Security", 130, 0, 0, "RFC 1108" },
-	{ "LSRR", 131, 0, 0, "loose source route: pointer, addresses" },
-	{ "StreamId", 136, 4, 1, "RFC 791, obsolete" },
-	{ "SSRR", 137, 0, 0, "strict source route: pointer, addresses" },
-	{ "RouterAlert", 148, 4, 1, "RFC 2113" },
-	{ NULL, 0, 0, 0, NULL },
+	OPTION("EOL", 0, 1, 0, "end of options"),
+	OPTION("NOP", 1, 1, 0, "no operation"),
+	OPTION("RR", 7, 0, 0, "record route: pointer, then room for addresses"),
+	OPTION("IPTimestamp", 68, 0, 0, "pointer, overflow and flags, then room for time stamps"),
+	OPTION("Security", 130, 0, 0, "RFC 1108"),
+	OPTION("LSRR", 131, 0, 0, "loose source route: pointer, addresses"),
+	OPTION("StreamId", 136, 4, 1, "RFC 791, obsolete"),
+	OPTION("SSRR", 137, 0, 0, "strict source route: pointer, addresses"),
+	OPTION("RouterAlert", 148, 4, 1, "RFC 2113"),
+	END_OF_OPTIONS,
 };
 
 /* Where the packet ends.  In a quote the length may be of more than was quoted, or

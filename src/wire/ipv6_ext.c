@@ -71,12 +71,12 @@ static const WireField fragment_fields[] = {
 
 /* IANA "Destination Options and Hop-by-Hop Options". */
 static const WireOption options[] = {
-	{ "Pad1", 0, 1, 0, "one byte of padding" },
-	{ "PadN", 1, 0, 0, "n bytes of padding" },
-	{ "RouterAlert", 5, 4, 1, "RFC 2711" },
-	{ "Jumbo", 0xc2, 6, 1, "RFC 2675" },
-	{ "HAO", 0xc9, 18, 0, "home address, RFC 6275" },
-	{ NULL, 0, 0, 0, NULL },
+	OPTION("Pad1", 0, 1, 0, "one byte of padding"),
+	OPTION("PadN", 1, 0, 0, "n bytes of padding"),
+	OPTION("RouterAlert", 5, 4, 1, "RFC 2711"),
+	OPTION("Jumbo", 0xc2, 6, 1, "RFC 2675"),
+	OPTION("HAO", 0xc9, 18, 0, "home address, RFC 6275"),
+	END_OF_OPTIONS,
 };
 
 /* A header whose second byte is its length in units of 8 bytes, less one. */

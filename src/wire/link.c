@@ -2,72 +2,124 @@
 #include "wire/link.h"
 #include "wire/table.h"
 
-enum { PORT_DNS = 53, PORT_MDNS = 5353 };
-
-/* IANA "IEEE 802 Numbers"; the first row of a protocol is the one that is sent. */
-static const struct {
-	uint16_t type;
-	uint8_t id;
-} ethertypes[] = {
-	{ 0x0800, WIRE_IP },
-	{ 0x86dd, WIRE_IPV6 },
-	{ 0x0806, WIRE_ARP },
-	{ 0x8100, WIRE_DOT1Q },
-	{ 0x88a8, WIRE_DOT1Q }, /* IEEE 802.1ad, the outer tag of QinQ */
-	{ 0x9100, WIRE_DOT1Q }, /* QinQ before the standard */
-};
-
-/* IANA "Protocol Numbers"; id + 1, so that 0 means none. */
-static const uint8_t ipprotos[256] = {
-	[0] = WIRE_HOPOPT + 1,  [1] = WIRE_ICMP + 1,    [4] = WIRE_IP + 1,       [6] = WIRE_TCP + 1,
-	[17] = WIRE_UDP + 1,    [41] = WIRE_IPV6 + 1,   [43] = WIRE_ROUTING + 1, [44] = WIRE_FRAGMENT + 1,
-	[58] = WIRE_ICMPV6 + 1, [60] = WIRE_DESTOPT + 1,
-};
-
-/* The protocols of RFC 8200's extension headers mean nothing in IPv4. */
-static const uint64_t only_in_ipv6 = WIRE_BIT(WIRE_HOPOPT) | WIRE_BIT(WIRE_ROUTING) |
-				     WIRE_BIT(WIRE_FRAGMENT) | WIRE_BIT(WIRE_DESTOPT);
+#define PROTO(id, file)
 
 WireId wire_by_ethertype(uint16_t type)
 {
-	for (size_t i = 0; i < sizeof ethertypes / sizeof *ethertypes; i++)
-		if (ethertypes[i].type == type)
-			return (WireId)ethertypes[i].id;
-	return WIRE_NONE;
+	switch (type) {
+#define ETHERTYPE(n, id) \
+	case n:          \
+		return WIRE_##id;
+#include "wire/protos.def"
+	default:
+		return WIRE_NONE;
+	}
 }
+
+#define PROTO(id, file)
+
+static WireId by_ipproto6(uint8_t proto)
+{
+	switch (proto) {
+#define IPPROTO6(n, id) \
+	case n:         \
+		return WIRE_##id;
+#include "wire/protos.def"
+	default:
+		return WIRE_NONE;
+	}
+}
+
+#define PROTO(id, file)
 
 WireId wire_by_ipproto(uint8_t proto, bool in_ipv6)
 {
-	if (!ipprotos[proto])
-		return WIRE_NONE;
-	WireId id = (WireId)(ipprotos[proto] - 1);
-
-	return !in_ipv6 && (only_in_ipv6 & WIRE_BIT(id)) ? WIRE_NONE : id;
+	switch (proto) {
+#define IPPROTO(n, id) \
+	case n:        \
+		return WIRE_##id;
+#include "wire/protos.def"
+	default:
+		return in_ipv6 ? by_ipproto6(proto) : WIRE_NONE;
+	}
 }
 
+#define PROTO(id, file)
+
+static WireId by_udp_port(uint16_t port, bool to)
+{
+	(void)to; /* unless a row says that only the receiver's port counts */
+	switch (port) {
+#define UDP_PORT(n, id) \
+	case n:         \
+		return WIRE_##id;
+#define UDP_TO(n, id) \
+	case n:       \
+		return to ? WIRE_##id : WIRE_NONE;
+#include "wire/protos.def"
+	default:
+		return WIRE_NONE;
+	}
+}
+
+#define PROTO(id, file)
+
+static WireId by_tcp_port(uint16_t port)
+{
+	switch (port) {
+#define TCP_PORT(n, id) \
+	case n:         \
+		return WIRE_##id;
+#include "wire/protos.def"
+	default:
+		return WIRE_NONE;
+	}
+}
+
+/* A server's port says what goes to it before it says what comes from it. */
 WireId wire_by_port(bool tcp, uint16_t sport, uint16_t dport)
 {
-	if (sport == PORT_DNS || dport == PORT_DNS)
-		return WIRE_DNS;
-	if (!tcp && (sport == PORT_MDNS || dport == PORT_MDNS)) /* RFC 6762 */
-		return WIRE_DNS;
-	return WIRE_NONE;
+	WireId to = tcp ? by_tcp_port(dport) : by_udp_port(dport, true);
+
+	return to != WIRE_NONE ? to : tcp ? by_tcp_port(sport) : by_udp_port(sport, false);
+}
+
+/* ---- the reverse ---- */
+
+typedef struct Number {
+	uint16_t n;
+	uint8_t id;
+} Number;
+
+#define PROTO(id, file)
+static const Number ethertypes[] = {
+#define ETHERTYPE(n, id) { n, WIRE_##id },
+#include "wire/protos.def"
+};
+
+#define PROTO(id, file)
+static const Number ipprotos[] = {
+#define IPPROTO(n, id) { n, WIRE_##id },
+#define IPPROTO6(n, id) { n, WIRE_##id },
+#include "wire/protos.def"
+};
+
+static int number_of(const Number *rows, size_t n, WireId id)
+{
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].id == id)
+			return rows[i].n;
+	return -1;
 }
 
 int wire_ethertype_of(WireId id)
 {
-	for (size_t i = 0; i < sizeof ethertypes / sizeof *ethertypes; i++)
-		if (ethertypes[i].id == id)
-			return ethertypes[i].type;
-	return -1;
+	return number_of(ethertypes, sizeof ethertypes / sizeof *ethertypes, id);
 }
 
 int wire_ipproto_of(WireId id)
 {
-	for (int i = 0; i < 256; i++)
-		if (ipprotos[i] == id + 1)
-			return i;
-	return -1;
+	return number_of(ipprotos, sizeof ipprotos / sizeof *ipprotos, id);
 }
 
 const WireName wire_ethertype_names[] = {

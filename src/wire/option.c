@@ -4,7 +4,7 @@
  */
 #include "wire/wire.h"
 
-enum { KIND_EOL = 0, KIND_NOP = 1 };
+enum { KIND_EOL = 0, KIND_NOP = 1, KIND_END = 255 };
 
 static bool broken(bool *ret_bad)
 {
@@ -54,6 +54,17 @@ static bool nd_next(Cursor *c, WireOpt *ret_o, bool *ret_bad)
 	return len == 0 ? broken(ret_bad) : data_of(c, len - 2, ret_o, ret_bad);
 }
 
+/* RFC 2132 2: "all other options have the length"; behind the end nothing is read. */
+static bool dhcp_next(Cursor *c, WireOpt *ret_o, bool *ret_bad)
+{
+	*ret_o = (WireOpt){ .kind = cur_u8(c) };
+	if (ret_o->kind == KIND_END)
+		(void)cur_rest(c);
+	if (ret_o->kind == KIND_END || ret_o->kind == KIND_EOL)
+		return true;
+	return data_of(c, cur_u8(c), ret_o, ret_bad);
+}
+
 /* RFC 6891 6.1.2 */
 static bool edns_next(Cursor *c, WireOpt *ret_o, bool *ret_bad)
 {
@@ -75,44 +86,72 @@ bool wire_option_next(const WireProto *p, Cursor *c, WireOpt *ret_o, bool *ret_b
 		return nd_next(c, ret_o, ret_bad);
 	case OPT_EDNS:
 		return edns_next(c, ret_o, ret_bad);
+	case OPT_DHCP:
+		return dhcp_next(c, ret_o, ret_bad);
 	case OPT_NONE:
 		break;
 	}
 	return false;
 }
 
-static void put_be16_to(Sb *out, size_t v)
+/* How each form writes an option: bytes of the kind, of the length, what the length
+ * counts besides the data, in which unit, the most data. */
+static const struct {
+	uint8_t kind, len, counts, unit;
+	uint16_t most;
+} forms[] = {
+	[OPT_TLV] = { 1, 1, 2, 1, 253 },   [OPT_IPV6] = { 1, 1, 0, 1, 255 }, [OPT_ND] = { 1, 1, 2, 8, 255 * 8 - 2 },
+	[OPT_EDNS] = { 2, 2, 0, 1, 65535 }, [OPT_DHCP] = { 1, 1, 0, 1, 255 },
+};
+
+/* Kinds without length and data. */
+static bool stands_alone(WireOptForm form, uint16_t kind)
 {
-	sb_char(out, (char)(v >> 8));
+	switch (form) {
+	case OPT_TLV:
+		return kind == KIND_EOL || kind == KIND_NOP;
+	case OPT_IPV6:
+		return kind == KIND_EOL;
+	case OPT_DHCP:
+		return kind == KIND_EOL || kind == KIND_END;
+	default:
+		return false;
+	}
+}
+
+static void put_number(Sb *out, unsigned bytes, size_t v)
+{
+	if (bytes == 2)
+		sb_char(out, (char)(v >> 8));
 	sb_char(out, (char)v);
 }
 
 bool wire_option_put(const WireProto *p, uint16_t kind, Bytes data, Sb *out)
 {
-	bool alone = (p->opt_form == OPT_TLV && kind <= KIND_NOP) || (p->opt_form == OPT_IPV6 && kind == 0);
-	size_t most = p->opt_form == OPT_TLV ? 253 : p->opt_form == OPT_IPV6 ? 255 :
-		      p->opt_form == OPT_ND  ? 255 * 8 - 2 : 65535;
+	WireOptForm form = p->opt_form;
+	bool alone = stands_alone(form, kind);
+	size_t unit = forms[form].unit, all = data.n + forms[form].counts;
 
-	if (p->opt_form == OPT_NONE || data.n > (alone ? 0 : most) || (p->opt_form != OPT_EDNS && kind > 255))
+	if (form == OPT_NONE || data.n > (alone ? 0 : forms[form].most) || (forms[form].kind == 1 && kind > 255))
 		return false;
-	if (p->opt_form == OPT_EDNS) {
-		put_be16_to(out, kind);
-		put_be16_to(out, data.n);
-	} else {
-		sb_char(out, (char)kind);
-	}
+	put_number(out, forms[form].kind, kind);
 	if (alone)
 		return true;
-	if (p->opt_form == OPT_TLV)
-		sb_char(out, (char)(data.n + 2));
-	else if (p->opt_form == OPT_IPV6)
-		sb_char(out, (char)data.n);
-	else if (p->opt_form == OPT_ND)
-		sb_char(out, (char)((data.n + 2 + 7) / 8));
+	put_number(out, forms[form].len, (all + unit - 1) / unit);
 	sb_str(out, bytes_str(data));
-	if (p->opt_form == OPT_ND)
-		sb_fill(out, 0, (8 - (data.n + 2) % 8) % 8);
+	sb_fill(out, 0, (unit - all % unit) % unit);
 	return true;
+}
+
+size_t wire_option_width(const WireProto *p, const WireOption *o, size_t n)
+{
+	size_t head = o->len ? (size_t)forms[p->opt_form].kind + forms[p->opt_form].len : 0;
+
+	if (o->len > head && o->args)
+		return (o->len - head) / o->args;
+	if (o->width)
+		return o->width;
+	return o->args && n ? n / o->args : 4;
 }
 
 const WireOption *wire_option_by_kind(const WireProto *p, uint16_t kind)

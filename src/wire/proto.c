@@ -4,14 +4,12 @@
  */
 #include "wire/table.h"
 
-#define PROTO(id) extern const WireProto wire_proto_##id;
+#define PROTO(id, file) extern const WireProto wire_proto_##id;
 #include "wire/protos.def"
-#undef PROTO
 
 static const WireProto *const protos[WIRE_N] = {
-#define PROTO(id) [WIRE_##id] = &wire_proto_##id,
+#define PROTO(id, file) [WIRE_##id] = &wire_proto_##id,
 #include "wire/protos.def"
-#undef PROTO
 };
 
 const WireProto *wire_proto(WireId id)

@@ -6,6 +6,7 @@
 #include "wire/dns.h"
 
 #include "base/escape.h"
+#include "base/units.h"
 
 enum { SHOWN_BYTES = 64 };
 
@@ -28,30 +29,51 @@ static void ip_text(Ip ip, Sb *out)
 	sb_cstr(out, text);
 }
 
-/* MSS(1460), Timestamp(1, 0), NOP(), Option(99, b"..") */
+static void time_text(int64_t ns, Sb *out)
+{
+	char text[40];
+
+	time_format(ns, text);
+	sb_cstr(out, text);
+}
+
+bool wire_option_numbers(const WireProto *p, const WireOption *o, Bytes data, Sb *out)
+{
+	size_t width = wire_option_width(p, o, data.n);
+	Cursor c = cursor(data);
+
+	if (!(o->args || o->width) || !data.n || data.n % width || width > 8)
+		return false;
+	for (bool first = true; cur_left(&c); first = false) {
+		uint64_t v = 0;
+
+		for (size_t k = width; k > 0; k--)
+			v = v << 8 | cur_u8(&c);
+		const char *name = wire_value_name(&(WireField){ .names = o->names }, v);
+
+		if (!first)
+			sb_cstr(out, ", ");
+		if (name)
+			sb_cstr(out, name);
+		else if (o->ip)
+			ip_text(ip4((uint32_t)v), out);
+		else
+			sb_printf(out, "%llu", (unsigned long long)v);
+	}
+	return true;
+}
+
+/* MSS(1460), Timestamp(1, 0), NOP(), router(10.0.0.1), Option(99, b"..") */
 static void option_text(const WireProto *p, const WireOpt *o, Sb *out)
 {
 	const WireOption *row = wire_option_by_kind(p, o->kind);
-	Cursor c = cursor(o->data);
 
-	if (!row) {
+	if (row)
+		sb_printf(out, "%s(", row->name);
+	else
 		sb_printf(out, "Option(%u, ", o->kind);
+	if ((!row || !wire_option_numbers(p, row, o->data, out)) && (o->data.n || !row))
 		bytes_text(o->data, out);
-		sb_char(out, ')');
-		return;
-	}
-	sb_printf(out, "%s(", row->name);
-	if (row->args && o->data.n % row->args == 0 && o->data.n / row->args <= 4) {
-		for (unsigned i = 0; i < row->args; i++) {
-			uint64_t v = 0;
-
-			for (size_t k = o->data.n / row->args; k > 0; k--)
-				v = v << 8 | cur_u8(&c);
-			sb_printf(out, "%s%llu", i ? ", " : "", (unsigned long long)v);
-		}
-	} else if (o->data.n) {
-		bytes_text(o->data, out);
-	}
 	sb_char(out, ')');
 }
 
@@ -114,6 +136,10 @@ static void number_text(const WireField *f, uint64_t v, Sb *out)
 		wire_flags_text(f, v, out);
 	else if (f->kind == FK_IP4)
 		ip_text(ip4((uint32_t)v), out);
+	else if (f->kind == FK_STAMP)
+		time_text(wire_stamp_ns(v), out);
+	else if (f->kind == FK_SINT)
+		sb_printf(out, "%lld", (long long)v);
 	else if (strstr(f->name, "sum")) /* nobody reads a checksum in decimal */
 		sb_printf(out, "0x%04x", (unsigned)v);
 	else
@@ -221,8 +247,10 @@ static void doc_default(const WireField *f, Sb *out)
 		sb_cstr(out, name);
 	else if (f->kind == FK_FLAGS && f->dflt)
 		wire_flags_text(f, f->dflt, out);
-	else if (f->width == 0)
+	else if (f->width == 0 || f->kind == FK_BYTES)
 		sb_cstr(out, "empty");
+	else if (f->kind == FK_STAMP)
+		sb_cstr(out, "none");
 	else
 		sb_printf(out, "%llu", (unsigned long long)f->dflt);
 }
@@ -233,6 +261,7 @@ static void doc_field(const WireField *f, Sb *out)
 		[FK_UINT] = "int",  [FK_SERIAL] = "serial",   [FK_FLAGS] = "flags",	[FK_ENUM] = "enum",
 		[FK_IP4] = "ip",    [FK_IP6] = "ip",	      [FK_MAC] = "mac",		[FK_BYTES] = "bytes",
 		[FK_NAME] = "name", [FK_OPTIONS] = "options", [FK_RECORDS] = "records",
+		[FK_SINT] = "int",  [FK_STAMP] = "time",
 	};
 	size_t from = out->n;
 

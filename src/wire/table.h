@@ -16,6 +16,11 @@
 		.doc = (text), __VA_ARGS__                                                          \
 	}
 
+/* OPTION("MSS", 2, 4, 1, "doc", .names = ..); END_OF_OPTIONS ends a table. */
+#define OPTION(nm, knd, n, nargs, text, ...) \
+	{ .name = (nm), .kind = (knd), .len = (n), .args = (nargs), .doc = (text), __VA_ARGS__ }
+#define END_OF_OPTIONS { 0 }
+
 /* Names that several tables share. */
 extern const WireName wire_ethertype_names[];
 extern const WireName wire_ipproto_names[];

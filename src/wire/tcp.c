@@ -59,19 +59,19 @@ static const WireField fields[] = {
 };
 
 static const WireOption options[] = {
-	{ "EOL", 0, 1, 0, "end of options" },
-	{ "NOP", 1, 1, 0, "no operation" },
-	{ "MSS", 2, 4, 1, "the largest segment that the sender takes, in bytes" },
-	{ "WScale", 3, 3, 1, "window scale: the power of two, at most 14 (RFC 7323)" },
-	{ "SAckOK", 4, 2, 0, "selective acknowledgements are understood (RFC 2018)" },
-	{ "SAck", 5, 0, 0, "blocks received: pairs of left and right edges (RFC 2018)" },
-	{ "Timestamp", 8, 10, 2, "value and echo reply (RFC 7323)" },
-	{ "MD5", 19, 18, 0, "signature (RFC 2385)" },
-	{ "UTO", 28, 4, 1, "user time-out (RFC 5482)" },
-	{ "AO", 29, 0, 0, "authentication (RFC 5925)" },
-	{ "MPTCP", 30, 0, 0, "multipath TCP (RFC 8684)" },
-	{ "TFO", 34, 0, 0, "fast open cookie (RFC 7413)" },
-	{ NULL, 0, 0, 0, NULL },
+	OPTION("EOL", 0, 1, 0, "end of options"),
+	OPTION("NOP", 1, 1, 0, "no operation"),
+	OPTION("MSS", 2, 4, 1, "the largest segment that the sender takes, in bytes"),
+	OPTION("WScale", 3, 3, 1, "window scale: the power of two, at most 14 (RFC 7323)"),
+	OPTION("SAckOK", 4, 2, 0, "selective acknowledgements are understood (RFC 2018)"),
+	OPTION("SAck", 5, 0, 0, "blocks received: pairs of left and right edges (RFC 2018)"),
+	OPTION("Timestamp", 8, 10, 2, "value and echo reply (RFC 7323)"),
+	OPTION("MD5", 19, 18, 0, "signature (RFC 2385)"),
+	OPTION("UTO", 28, 4, 1, "user time-out (RFC 5482)"),
+	OPTION("AO", 29, 0, 0, "authentication (RFC 5925)"),
+	OPTION("MPTCP", 30, 0, 0, "multipath TCP (RFC 8684)"),
+	OPTION("TFO", 34, 0, 0, "fast open cookie (RFC 7413)"),
+	END_OF_OPTIONS,
 };
 
 static bool parse(WireParse *p, WireLayer *l)

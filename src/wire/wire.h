@@ -39,10 +39,12 @@ typedef enum FieldKind {
 	FK_IP4,
 	FK_IP6,
 	FK_MAC,
-	FK_BYTES,   /* variable: bytes */
+	FK_BYTES,   /* bytes; with a width: so many, padded with zeros */
 	FK_NAME,    /* variable: a DNS name, uncompressed wire form */
 	FK_OPTIONS, /* variable: a list of options, WireProto.options describes them */
 	FK_RECORDS, /* variable: DNSQR or DNSRR records, uncompressed wire form, back to back */
+	FK_SINT,    /* a number of `width` bits in two's complement */
+	FK_STAMP,   /* a time in NTP's 64 bits (RFC 5905 6); 0: none */
 } FieldKind;
 
 /* What a received field tells (guardrails.md 5).  MATCHED: in a direct answer
@@ -61,6 +63,7 @@ typedef struct WireField {
 	FieldKind kind;
 	bool computed;  /* wire_build() or the engine derives it unless it is set */
 	bool required;  /* has no default that makes sense: a program sets it */
+	bool distinct;  /* computed: the engine gives each probe another one */
 	bool follows;   /* a length, count or checksum: stale when another field changed, wire_rederive() */
 	uint64_t dflt;  /* value when neither set nor computed */
 	const WireName *names;
@@ -71,16 +74,14 @@ typedef struct WireField {
 
 /* A bit per protocol: a layer stack in the checker is a mask of these. */
 typedef enum WireId {
-#define PROTO_ID_(id, ...) WIRE_##id,
-#define PROTO(id, ...) PROTO_ID_(id, __VA_ARGS__)
+#define PROTO(id, file) WIRE_##id,
 #include "wire/protos.def"
-#undef PROTO
-#undef PROTO_ID_
 	WIRE_N,
 	WIRE_NONE = 0xff
 } WireId;
 
 #define WIRE_BIT(id) (UINT64_C(1) << (id))
+_Static_assert(WIRE_N <= 64, "a mask of layers has 64 bits");
 
 typedef enum WireRole {
 	ROLE_LINK,      /* Ether, Dot1Q */
@@ -122,6 +123,7 @@ typedef enum WireOptForm {
 	OPT_IPV6, /* kind, length of the data; kind 0 stands alone */
 	OPT_ND,   /* kind, length of all in units of 8 bytes */
 	OPT_EDNS, /* 16 bits code, 16 bits length of the data */
+	OPT_DHCP, /* kind, length of the data; kinds 0 (pad) and 255 (end) stand alone */
 } WireOptForm;
 
 /* One option kind of a protocol with options, and its constructor in the
@@ -133,6 +135,9 @@ typedef struct WireOption {
 			varies */
 	uint8_t args;    /* numbers that the constructor takes, each (data length)/args bytes big-endian */
 	const char *doc;
+	uint8_t width;  /* bytes of a number where `len` does not say it: of a list; 0: 4 */
+	bool ip;        /* its numbers are IPv4 addresses */
+	const WireName *names; /* of its numbers */
 } WireOption;
 
 typedef struct WireParse WireParse; /* decoder state, wire/parse.h */
@@ -155,6 +160,7 @@ struct WireProto {
 	uint8_t nvars;           /* variable fields */
 	uint8_t var[WIRE_VARS];  /* their places in `fields` */
 	uint16_t fixed;          /* bytes of the image */
+	bool rewritten;          /* decoded, it is encoded to bytes that mean the same: compression, BER */
 	uint8_t align;           /* the header ends on a multiple of this, padded; 0 or 1: none */
 	WireOptForm opt_form;
 	const WireOption *options; /* ends with a row without name; NULL: none */
@@ -192,7 +198,8 @@ void wire_layer_init(WireLayer *l, const WireProto *p, Arena *a);
 /* Numbers, flags, enums, serials (modulo), IPv4 (host order) and MAC (48 bits) as a number.
  * False if the value does not fit. */
 bool wire_set_num(WireLayer *l, unsigned field, uint64_t v);
-/* IPv6 addresses and variable fields, in wire form; borrowed. */
+/* IPv6 addresses and bytes of a width (both are copied), and variable fields in wire
+ * form (borrowed). */
 bool wire_set_bytes(WireLayer *l, unsigned field, Bytes b);
 uint64_t wire_num(const WireLayer *l, unsigned field);
 Bytes wire_bytes(const WireLayer *l, unsigned field);
@@ -275,6 +282,16 @@ const char *wire_fragment(Bytes packet, uint32_t mtu, uint32_t id, Arena *a, Byt
 			  uint32_t *ret_n);
 
 /* ---- pieces that others need ---- */
+
+/* An option's number: bytes of each, when its data has n. */
+size_t wire_option_width(const WireProto *p, const WireOption *o, size_t n);
+/* Its numbers as "1, 0", addresses or names; false, and nothing, if its data are none. */
+bool wire_option_numbers(const WireProto *p, const WireOption *o, Bytes data, Sb *out);
+
+/* ns since the epoch of a field of kind FK_STAMP, NS_NONE for 0, and back (false:
+ * outside of 1968..2104). */
+int64_t wire_stamp_ns(uint64_t stamp);
+bool wire_stamp_from_ns(int64_t ns, uint64_t *ret_stamp);
 
 /* RFC 1071 sum over b, continuing from `sum`, of which an even number of bytes
  * was summed; fold with wire_csum_fold. */

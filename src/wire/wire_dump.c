@@ -76,6 +76,11 @@ static void json_hex(Json *j, const char *key, Bytes b)
 	json_kstr(j, key, sb_done(&hex));
 }
 
+static bool in_hex(const WireField *f)
+{
+	return f->width == 0 || f->width > 64 || f->kind == FK_BYTES;
+}
+
 static void dump_layer(const WireLayer *l, Json *j, const char *csum)
 {
 	json_open(j, '{');
@@ -91,11 +96,11 @@ static void dump_layer(const WireLayer *l, Json *j, const char *csum)
 
 		if (!wire_is_set(l, i))
 			continue;
-		if (f->width == 0 || f->width > 64) {
+		if (in_hex(f)) {
 			json_hex(j, f->name, wire_bytes(l, i));
 		} else {
 			json_key(j, f->name);
-			json_uint(j, wire_num(l, i));
+			json_uint(j, wire_num(l, i) & (UINT64_MAX >> (64 - f->width)));
 		}
 	}
 	json_close(j, '}');
@@ -205,9 +210,7 @@ static void set_field(WireLayer *l, Str w, Arena *a)
 
 	if (i < 0)
 		return;
-	unsigned width = l->proto->fields[i].width;
-
-	if (width == 0 || width > 64)
+	if (in_hex(&l->proto->fields[i]))
 		(void)wire_set_bytes(l, (unsigned)i, hex_in(value, a));
 	else
 		(void)wire_set_num(l, (unsigned)i, strtoull(value.p, NULL, 10));

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The protocols beyond the basic stack: for each, how a random one is made (as Scapy's and as a line for
+`wire_dump build`), which Scapy class each of our layers is, and which of tshark's fields say the same.
+A new protocol has a row in PROTOS."""
+import random
+
+from scapy.layers.dhcp import BOOTP, DHCP
+from scapy.layers.inet import UDP
+from scapy.layers.ntp import NTPControl, NTPHeader, NTPPrivate
+
+import stacks
+
+
+class Proto:
+    """classes: our layer -> Scapy's class(es). renamed: (layer, field) -> Scapy's field. apart: fields that
+    Scapy has in another form. tshark: its field -> (layer, field, factor). known: tshark's protocol names."""
+
+    def __init__(self, make, classes, renamed=None, apart=(), tshark=None, known=()):
+        self.make, self.classes, self.renamed, self.apart = make, classes, renamed or {}, set(apart)
+        self.tshark, self.known = tshark or {}, set(known)
+
+
+def udp(s, port, both=False):
+    s.ip()
+    f = {"sport": port if both else s.rng.randint(*stacks.PORTS), "dport": port}
+    if s.rng.random() < 0.3:
+        f["sport"], f["dport"] = f["dport"], f["sport"]
+    s.add(UDP(**f), "UDP", f)
+
+
+# ---- DHCP ----
+
+def dhcp(s):
+    s.ip()
+    ports = {"sport": 68, "dport": 67} if s.rng.random() < 0.6 else {"sport": 67, "dport": 68}
+    s.add(UDP(**ports), "UDP", ports)
+    (ci, cit), (yi, yit), (si, sit), (gi, git) = s.v4(), s.v4(), s.v4(), s.v4()
+    mac, text = s.mac()
+    f = s.some({"op": 8, "hops": 8, "secs": 16, "flags": 16})
+    f["xid"] = s.bits(32)
+    sname, file = s.rng.randbytes(s.rng.choice([0, 5, 64])), s.rng.randbytes(s.rng.choice([0, 9, 128]))
+    raw = mac.to_bytes(6, "big")
+    s.add(BOOTP(ciaddr=cit, yiaddr=yit, siaddr=sit, giaddr=git, chaddr=raw, sname=sname, file=file, **f), "BOOTP",
+          dict(ciaddr=ci, yiaddr=yi, siaddr=si, giaddr=gi, chaddr=mac, sname=sname, file=file, **f))
+    if s.rng.random() < 0.15:
+        return
+    pool = [("message-type", s.rng.randint(1, 8)), ("requested_addr", yit), ("param_req_list", [1, 3, 6, 42]),
+            ("hostname", b"host"), ("router", cit, sit), ("lease_time", s.bits(32)), ("server_id", sit),
+            ("client_id", b"\x01" + raw), (250, s.rng.randbytes(7)), ("max_dhcp_size", 1500)]
+    options = s.rng.sample(pool, s.rng.randint(0, 6)) + ["end"]
+    layer = DHCP(options=options)
+    s.add(layer, "DHCP", {"options": bytes(layer)})
+
+
+# ---- NTP ----
+
+def ntp(s):
+    udp(s, 123)
+    kind = s.rng.random()
+    if kind < 0.15:
+        f = s.some({"version": 3, "err": 1, "more": 1, "op_code": 5, "sequence": 16, "association_id": 16,
+                    "offset": 16})
+        f.setdefault("version", 2)
+        f.update(status=s.bits(16), response=0)
+        data = s.data(40)
+        s.add(NTPControl(zeros=0, mode=6, count=len(data), data=data, **f), "NTP", dict(mode=6, leap=0, **f))
+        if data:
+            s.parts.append("=" + data.hex())
+        return
+    if kind < 0.25:
+        f = s.some({"auth": 1, "seq": 7, "implementation": 8, "request_code": 8, "nb_items": 12, "mbz": 4})
+        f.update(version=2, auth=0)
+        f.setdefault("nb_items", 0)  # Scapy would derive it
+        s.add(NTPPrivate(mode=7, data_item_size=0, **f), "NTP",
+              dict(mode=7, leap=0, **f))
+        return
+    f = s.some({"leap": 2, "version": 3})
+    f.setdefault("version", 4)
+    f.update(mode=s.rng.choice([1, 2, 3, 4, 5]), stratum=s.rng.choice([0, 1, 2, 15]), poll=s.rng.getrandbits(7),
+             precision=s.rng.getrandbits(7), delay=s.bits(32), dispersion=s.bits(32), ref=s.bits(64),
+             orig=s.bits(64), recv=s.bits(64), sent=s.bits(64))
+    theirs = dict(f)
+    for name, bits in (("delay", 16), ("dispersion", 16), ("ref", 32), ("orig", 32), ("recv", 32), ("sent", 32)):
+        theirs.pop(name)
+    if f["stratum"] > 1:
+        f["id"], theirs["id"] = s.v4()
+    else:
+        f["ref_id"] = theirs["ref_id"] = s.rng.choice([b"GPS\0", b"RATE", b"LOCL"])
+    layer = NTPHeader(**theirs)
+    for name in ("delay", "dispersion", "ref", "orig", "recv", "sent"):
+        layer.fields[name] = f[name]  # as it is on the wire: Scapy would round
+    s.add(layer, "NTP", f)
+
+
+TIMES = ("delay", "dispersion", "ref", "orig", "recv", "sent")
+
+PROTOS = {
+    "dhcp": Proto(dhcp, {"BOOTP": BOOTP, "DHCP": DHCP}, apart={"options", "chaddr", "chpad", "sname", "file"},
+                  known={"dhcp", "bootp"},
+                  tshark={"dhcp.id": ("BOOTP", "xid", 1), "dhcp.secs": ("BOOTP", "secs", 1),
+                          "dhcp.hops": ("BOOTP", "hops", 1), "dhcp.hw.len": ("BOOTP", "hlen", 1)}),
+    "ntp": Proto(ntp, {"NTP": (NTPHeader, NTPControl, NTPPrivate)},
+                 renamed={("NTP", "error"): "err", ("NTP", "status"): "status_word"}, apart=TIMES + ("leap",),
+                 known={"ntp"},
+                 tshark={"ntp.flags.mode": ("NTP", "mode", 1), "ntp.stratum": ("NTP", "stratum", 1),
+                         "ntp.ctrl.sequence": ("NTP", "sequence", 1)}),
+}
+
+
+def stack(name, seed):
+    s = stacks.Stack(random.Random(f"{name} {seed}"))
+    if s.rng.random() < 0.5:
+        s.ether()
+    PROTOS[name].make(s)
+    return s
