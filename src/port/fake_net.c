@@ -307,12 +307,11 @@ static bool may_complain(FakeHop *h, int64_t at)
 	return true;
 }
 
-/* The address that a flow sees of this hop: by ports, as ECMP hashes them. */
+/* The address that a flow sees of this hop: by the first 4 bytes behind the IP header, as many
+ * routers hash them: ports; of ICMP type, code and checksum. */
 static Ip hop_address(const FakeHop *h, const FakePacket *p)
 {
-	uint64_t flow = p->body.n >= 4 && p->proto != 1 && p->proto != 58
-				? bytes_hash(bytes_slice(p->body, 0, 4))
-				: 0;
+	uint64_t flow = bytes_hash(bytes_slice(p->body, 0, 4));
 
 	return h->ecmp.v && rng_mix(flow) & 1 ? h->ecmp : h->ip;
 }
