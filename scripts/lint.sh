@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Formatting of what changed against the committed .clang-format, and clang's own warnings.
+# Blanks at line ends, syntax of the shell scripts, and clang's own warnings.
 set -eu
 cd "$(dirname "$0")/.."
 bad=0
