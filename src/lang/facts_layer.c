@@ -4,6 +4,8 @@
  */
 #include "lang/facts_inside.h"
 
+#include "wire/ber.h"
+
 static const Fact *field_number(Facts *f, const WireField *w, const Fact *x, Node *n)
 {
 	uint64_t max = w->width >= 64 ? UINT64_MAX : (UINT64_C(1) << w->width) - 1;
@@ -147,12 +149,32 @@ static const Fact *field_options(Facts *f, const WireProto *p, const Fact *x, No
 	return x;
 }
 
+/* What is known of the text has digits and dots alone. */
+static const Fact *field_oid(Facts *f, const Fact *x, Node *n)
+{
+	Bytes oid;
+
+	if (x->kind != T_STR)
+		return NULL;
+	for (uint32_t i = 0; x->vals && i < x->vals->n; i++)
+		if (!ber_oid_from_text(x->vals->s[i], f->a, &oid)) {
+			facts_say(f, "E-VALUE", n, "\"%.*s\" is no object identifier", STR_ARG(x->vals->s[i]))
+				->hint = STR("numbers with dots, like \"1.3.6.1.2.1.1.1.0\": names of MIBs are not known");
+			return facts_bad(f);
+		}
+	return x;
+}
+
 static const Fact *field_one(Facts *f, const WireProto *p, const WireField *w, const Fact *x, Node *n,
 			     Len *many)
 {
 	switch (w->kind) {
 	case FK_STAMP:
 		return x->kind == T_TIME ? x : NULL;
+	case FK_OID:
+		return field_oid(f, x, n);
+	case FK_BER:
+		return x->kind == T_INT || x->kind == T_IP || x->kind == T_STR || x->kind == T_BYTES ? x : NULL;
 	case FK_UINT:
 	case FK_SINT:
 	case FK_SERIAL:
@@ -182,7 +204,7 @@ static const Fact *field_one(Facts *f, const WireProto *p, const WireField *w, c
 
 static bool is_scalar(const WireField *w)
 {
-	return w->kind != FK_STAMP && w->kind != FK_BYTES && w->kind != FK_NAME && w->kind != FK_OPTIONS && w->kind != FK_RECORDS;
+	return w->kind < FK_STAMP && w->kind != FK_BYTES && w->kind != FK_NAME && w->kind != FK_OPTIONS && w->kind != FK_RECORDS;
 }
 
 /* Inclusive (lo, hi) of a scalar field. */
@@ -259,7 +281,9 @@ const Fact *facts_field_value(Facts *f, WireId id, unsigned field, const Fact *x
 							    "a list of options",
 							    "records, like DNSQR(..)",
 							    "a number",
-							    "a time, like now()" };
+							    "a time, like now()",
+							    "an object identifier, like \"1.3.6.1.2.1.1.1.0\"",
+							    "a number, an address, str or bytes" };
 			Diag *d = facts_say(f, "E-TYPE", n, "%s.%s is %s; this is %.*s", p->name, w->name,
 					    what[w->kind], STR_ARG(facts_a_text(f, v)));
 

@@ -283,6 +283,11 @@ const Fact *facts_as_sent(Facts *f, const Fact *probe)
 
 /* ---- fields ---- */
 
+static FactKind record_kind(WireId id)
+{
+	return id == WIRE_DNSQR ? T_DNSQR : id == WIRE_SNMPVARBIND ? T_SNMPVARBIND : T_DNSRR;
+}
+
 static const Fact *field_plain(Facts *f, const WireField *w, WireId id, const Node *n)
 {
 	Fact *x;
@@ -300,6 +305,9 @@ static const Fact *field_plain(Facts *f, const WireField *w, WireId id, const No
 		return mk(f, T_MAC);
 	case FK_STAMP:
 		return mk(f, T_TIME);
+	case FK_OID:
+	case FK_BER:
+		return mk(f, T_STR);
 	case FK_BYTES:
 		return id == WIRE_DNSRR ? mk(f, T_STR) : mk(f, T_BYTES);
 	case FK_NAME:
@@ -307,8 +315,7 @@ static const Fact *field_plain(Facts *f, const WireField *w, WireId id, const No
 	case FK_OPTIONS:
 		return mk_list(f, n, 1, mk(f, T_OPTION), (Len){ 0, 40 });
 	case FK_RECORDS:
-		return mk_list(f, n, 1, mk(f, str_is(str_c(w->name), "qd") ? T_DNSQR : T_DNSRR),
-			       (Len){ 0, LEN_INF });
+		return mk_list(f, n, 1, mk(f, record_kind((WireId)w->record)), (Len){ 0, LEN_INF });
 	default:
 		return mk(f, T_INT);
 	}

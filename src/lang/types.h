@@ -42,6 +42,7 @@
 	X(OPTION, "Option", OPTION)                                                                          \
 	X(DNSQR, "DNSQR", DNSQR)                                                                             \
 	X(DNSRR, "DNSRR", DNSRR)                                                                             \
+	X(SNMPVARBIND, "SNMPvarbind", SNMPVARBIND)                                                           \
 	X(ANSWERS, "Answers", ANSWERS)                                                                       \
 	X(STATS, "Stats", STATS)                                                                             \
 	X(IFACE, "Iface", IFACE)                                                                             \

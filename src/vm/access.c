@@ -450,6 +450,11 @@ bool val_slice(Vm *vm, Value v, const Value s[3], Value *ret)
 
 /* ---- attributes and methods ---- */
 
+static BuiltinOwner record_owner(WireId id)
+{
+	return id == WIRE_DNSQR ? OWNER_DNSQR : id == WIRE_SNMPVARBIND ? OWNER_SNMPVARBIND : OWNER_DNSRR;
+}
+
 BuiltinOwner owner_of(Value v)
 {
 	static const uint8_t owners[VAL_N] = {
@@ -465,7 +470,7 @@ BuiltinOwner owner_of(Value v)
 	if (v.tag == VAL_NATIVE)
 		return (BuiltinOwner)val_native(v)->owner;
 	if (v.tag == VAL_RECORD && v.o->n)
-		return val_packet(v)->layer[0].proto->id == WIRE_DNSQR ? OWNER_DNSQR : OWNER_DNSRR;
+		return record_owner(val_packet(v)->layer[0].proto->id);
 	return v.tag < VAL_N ? (BuiltinOwner)owners[v.tag] : OWNER_NONE;
 }
 

@@ -31,6 +31,7 @@
 	X(OPTION, "Option")          \
 	X(DNSQR, "DNSQR")            \
 	X(DNSRR, "DNSRR")            \
+	X(SNMPVARBIND, "SNMPvarbind") \
 	X(ANSWERS, "Answers")        \
 	X(STATS, "Stats")            \
 	X(IFACE, "Iface")            \

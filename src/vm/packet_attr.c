@@ -5,6 +5,7 @@
 #include "vm/packet_in.h"
 #include "vm/py.h"
 
+#include "wire/ber.h"
 #include "wire/dns.h"
 #include "wire/fields.h"
 
@@ -442,6 +443,42 @@ RECORD_ATTR(DNSRR, rrname, record_field(vm, self, "rrname", ret))
 RECORD_ATTR(DNSRR, type, record_text(vm, self, "type", "TYPE", ret))
 RECORD_ATTR(DNSRR, rclass, record_field(vm, self, "rclass", ret))
 RECORD_ATTR(DNSRR, ttl, record_field(vm, self, "ttl", ret))
+
+RECORD_ATTR(SNMPVARBIND, oid, record_field(vm, self, "oid", ret))
+RECORD_ATTR(SNMPVARBIND, value, record_field(vm, self, "value", ret))
+
+static Bytes varbind_value(Value self)
+{
+	return val_packet(self)->layer[0].var[1];
+}
+
+ATTR_OF(SNMPVARBIND, type)
+{
+	*ret = vm_str(vm, str_c(ber_type_name(varbind_value(self))));
+	return true;
+}
+
+ATTR_OF(SNMPVARBIND, number)
+{
+	int64_t v;
+
+	(void)vm;
+	*ret = ber_number(varbind_value(self), &v) ? val_int(v) : val_none();
+	if (ret->tag == VAL_INT && received(val_packet(self)))
+		ret->vf |= VF_PEER;
+	return true;
+}
+
+ATTR_OF(SNMPVARBIND, data)
+{
+	Cursor c = cursor(varbind_value(self));
+	Bytes data = { 0 };
+	uint8_t tag;
+
+	(void)ber_next(&c, &tag, &data);
+	*ret = received(val_packet(self)) ? vm_bytes_peer(vm, data) : vm_bytes(vm, data);
+	return true;
+}
 
 ATTR_OF(DNSRR, rdata)
 {

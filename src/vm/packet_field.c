@@ -4,6 +4,7 @@
  */
 #include "vm/packet_in.h"
 
+#include "wire/ber.h"
 #include "wire/dns.h"
 #include "wire/fields.h"
 
@@ -39,7 +40,7 @@ static Value options_value(Vm *vm, const WireLayer *l, Bytes b, bool received)
 	return val_of(out);
 }
 
-static Value records_value(Vm *vm, Bytes b, bool question, bool received)
+static Value records_value(Vm *vm, Bytes b, WireId kind, bool received)
 {
 	ObjList *out = vm_list(vm, 1);
 	size_t mark = arena_mark(&vm->scratch);
@@ -47,7 +48,7 @@ static Value records_value(Vm *vm, Bytes b, bool question, bool received)
 	Cursor c = cursor(b);
 
 	w->n = 1;
-	while (wire_record_next(&c, question, &w->layer[0]))
+	while (wire_record_next(kind, &c, &w->layer[0]))
 		vm_push(vm, out, val_of(packet_from_wire(vm, w, received ? OP_RECEIVED : 0)));
 	arena_reset(&vm->scratch, mark);
 	return val_of(out);
@@ -69,6 +70,18 @@ Value packet_name_value(Vm *vm, Bytes name, bool received)
 	return v;
 }
 
+static Value field_text(Vm *vm, const WireLayer *l, unsigned field, bool received)
+{
+	size_t mark = arena_mark(&vm->scratch);
+	Sb out = sb(&vm->scratch);
+
+	wire_field_text(l, field, &out);
+	Value v = received ? vm_str_peer(vm, sb_done(&out)) : vm_str(vm, sb_done(&out));
+
+	arena_reset(&vm->scratch, mark);
+	return v;
+}
+
 static Value variable_value(Vm *vm, const WireLayer *l, unsigned field, bool received)
 {
 	const WireField *f = &l->proto->fields[field];
@@ -80,7 +93,10 @@ static Value variable_value(Vm *vm, const WireLayer *l, unsigned field, bool rec
 	case FK_OPTIONS:
 		return options_value(vm, l, b, received);
 	case FK_RECORDS:
-		return records_value(vm, b, l->proto->id == WIRE_DNS && field == F_DNS_QD, received);
+		return records_value(vm, b, (WireId)f->record, received);
+	case FK_OID:
+	case FK_BER:
+		return field_text(vm, l, field, received);
 	default:
 		return received ? vm_bytes_peer(vm, b) : vm_bytes(vm, b);
 	}
@@ -182,6 +198,40 @@ static bool set_bytes(Vm *vm, WireLayer *l, unsigned field, Value v)
 		       b.n);
 }
 
+static bool set_oid(Vm *vm, WireLayer *l, unsigned field, Value v)
+{
+	Bytes oid;
+
+	if (v.tag != VAL_STR)
+		return vm_fail_type(vm, "an object identifier, as \"1.3.6.1.2.1.1.1.0\"", v);
+	if (!ber_oid_from_text(str_of(val_str(v)), &vm->scratch, &oid))
+		return fail_fit(vm, l, field, "takes numbers with dots, as 1.3.6.1.2.1.1.1.0");
+	return wire_set_bytes(l, field, oid);
+}
+
+/* An int is INTEGER, an IPv4 address IpAddress, text and bytes are OCTET STRING. */
+static bool set_ber(Vm *vm, WireLayer *l, unsigned field, Value v)
+{
+	Bytes b = { 0 };
+	bool ip = val_is_ip(v), number = v.tag == VAL_INT;
+
+	if (ip && val_ip(v).v != 4)
+		return fail_fit(vm, l, field, "takes IPv4 addresses");
+	if (ip)
+		b = BYTES(arena_copy(&vm->scratch, val_ip(v).b, 4), 4);
+	else if (!number && !vm_to_bytes(vm, v, &b))
+		return false;
+	size_t n = number ? ber_int_len(v.i) : ber_len(b.n);
+	Writer w = writer(arena_alloc(&vm->scratch, n), n);
+
+	if (number)
+		ber_put_int(&w, v.i);
+	else
+		ber_put_head(&w, ip ? BER_IP : BER_OCTETS, b.n);
+	wr_bytes(&w, b);
+	return wire_set_bytes(l, field, wr_done(&w));
+}
+
 static bool set_ip(Vm *vm, WireLayer *l, unsigned field, Value v)
 {
 	bool v6 = l->proto->fields[field].kind == FK_IP6;
@@ -276,13 +326,13 @@ static bool set_options(Vm *vm, WireLayer *l, unsigned field, Value v)
 
 static bool put_record(Vm *vm, const WireLayer *l, unsigned field, Value v, Sb *out)
 {
-	bool question = field == F_DNS_QD;
+	const WireProto *kind = wire_proto((WireId)l->proto->fields[field].record);
 
 	if (v.tag != VAL_RECORD)
-		return vm_fail_type(vm, question ? "DNSQR(...)" : "DNSRR(...)", v);
+		return vm_fail_type(vm, str_printf(&vm->scratch, "%s(...)", kind->name).p, v);
 	const WireLayer *r = &val_packet(v)->layer[0];
 
-	if (question != (r->proto->id == WIRE_DNSQR))
+	if (r->proto->next != kind->next)
 		return vm_fail(vm, "E-VALUE", "%s.%s takes no %s", l->proto->name, l->proto->fields[field].name,
 			       r->proto->name);
 	sb_str(out, bytes_str(wire_record_build(r, &vm->scratch)));
@@ -350,6 +400,10 @@ bool packet_set_field(Vm *vm, WireLayer *l, unsigned field, Value v)
 		if (l->proto->id == WIRE_DNSRR && field == F_DNSRR_RDATA)
 			return set_rdata(vm, l, field, v);
 		return set_bytes(vm, l, field, v);
+	case FK_OID:
+		return set_oid(vm, l, field, v);
+	case FK_BER:
+		return set_ber(vm, l, field, v);
 	case FK_STAMP:
 		return set_stamp(vm, l, field, v);
 	default:

@@ -66,7 +66,9 @@
 	X(OPTION, name) X(OPTION, kind) X(OPTION, value) X(OPTION, data)                                  \
 	X(DNSQR, qname) X(DNSQR, qtype) X(DNSQR, qclass) X(DNSQR, name) X(DNSQR, type)                    \
 	X(DNSRR, name) X(DNSRR, rrname) X(DNSRR, type) X(DNSRR, rclass) X(DNSRR, ttl) X(DNSRR, rdata)     \
-	X(DNSRR, addr)
+	X(DNSRR, addr)                                                                                    \
+	X(SNMPVARBIND, oid) X(SNMPVARBIND, type) X(SNMPVARBIND, value) X(SNMPVARBIND, number)             \
+	X(SNMPVARBIND, data)
 
 #define PROTOTYPE_(id) BuiltinFn bi_##id;
 VM_FUNCS(PROTOTYPE_)

@@ -62,6 +62,8 @@ uint32_t wire_header_len(const WireLayer *l)
 {
 	uint32_t n = image_len(l), align = l->proto->align;
 
+	if (l->proto->measure)
+		return l->proto->measure(l);
 	for (unsigned i = 0; i < l->proto->nvars; i++)
 		n += (uint32_t)var_bytes(l, i).n;
 	if (align > 1 && n % align)
@@ -86,6 +88,12 @@ uint32_t wire_layer_encode(const WireLayer *l, uint8_t *to)
 	const WireProto *q = l->proto;
 	uint32_t all = wire_header_len(l), fixed = image_len(l), from = 0, n = 0;
 
+	if (q->encode) {
+		Writer w = writer(to, all);
+
+		q->encode(l, &w);
+		return all;
+	}
 	for (unsigned i = 0; i < q->nvars; i++) {
 		uint32_t at = q->fields[q->var[i]].bit / 8u;
 		Bytes v = var_bytes(l, i);
@@ -116,6 +124,13 @@ static void check_form(WireBuild *b, const WireLayer *l)
 					 q->fields[i].name);
 }
 
+/* Whether the image of an encoded layer stands nowhere in the frame: variable fields
+ * come in between.  What is computed of those is derived by `prepare`. */
+static bool is_apart(const WireProto *q)
+{
+	return q->encode || (q->nvars && q->fields[q->var[0]].bit / 8u < q->fixed);
+}
+
 /* Gives each layer its place; the length of the frame. */
 static size_t give_places(WireBuild *b, const WirePacket *p)
 {
@@ -125,6 +140,8 @@ static size_t give_places(WireBuild *b, const WirePacket *p)
 		WireLayer *l = &b->out->layer[i];
 
 		*l = p->layer[i];
+		if (is_apart(l->proto))
+			wire_layer_copy(l, &p->layer[i], b->a);
 		if (l->proto->variant)
 			check_form(b, l);
 	}
@@ -142,8 +159,7 @@ static size_t give_places(WireBuild *b, const WirePacket *p)
 	return b->end + p->padding.n;
 }
 
-/* Copies one layer to its place, where its image and variable fields are from now on.
- * Fields in the midst of an image occur in records only, which are no layers. */
+/* Copies one layer to its place, where its image and variable fields are from now on. */
 static void put_layer(WireBuild *b, unsigned at)
 {
 	WireLayer *l = &b->out->layer[at];
@@ -154,6 +170,8 @@ static void put_layer(WireBuild *b, unsigned at)
 	if (prefix == 2)
 		put_be16(to - 2, (uint16_t)(end + b->body.n));
 	(void)wire_layer_encode(l, to);
+	if (is_apart(l->proto))
+		return;
 	for (unsigned i = 0; i < l->proto->nvars; i++) {
 		uint32_t n = (uint32_t)l->var[i].n;
 

@@ -34,6 +34,8 @@
 #include "wire/link.h"
 #include "wire/parse.h"
 
+extern const WireProto wire_proto_DNSRR, wire_proto_DNSRROPT;
+
 enum { HDR = 12, QR_FIXED = 4, RR_FIXED = 10, SECTIONS = 4, V_NAME = 0, V_RDATA = 1 };
 
 static const WireName opcodes[] = {
@@ -84,10 +86,10 @@ static const WireField fields[] = {
 	[F_DNS_ANCOUNT] = COUNT("ancount", 48, "answers"),
 	[F_DNS_NSCOUNT] = COUNT("nscount", 64, "authority records"),
 	[F_DNS_ARCOUNT] = COUNT("arcount", 80, "additional records"),
-	[F_DNS_QD] = FIELD("qd", 96, 0, RECORDS, MATCHED, "questions: DNSQR"),
-	[F_DNS_AN] = FIELD("an", 96, 0, RECORDS, CONTENT, "answers: DNSRR"),
-	[F_DNS_NS] = FIELD("ns", 96, 0, RECORDS, CONTENT, "authority: DNSRR"),
-	[F_DNS_AR] = FIELD("ar", 96, 0, RECORDS, CONTENT, "additional: DNSRR, DNSRROPT"),
+	[F_DNS_QD] = FIELD("qd", 96, 0, RECORDS, MATCHED, "questions: DNSQR", .record = WIRE_DNSQR),
+	[F_DNS_AN] = FIELD("an", 96, 0, RECORDS, CONTENT, "answers: DNSRR", .record = WIRE_DNSRR),
+	[F_DNS_NS] = FIELD("ns", 96, 0, RECORDS, CONTENT, "authority: DNSRR", .record = WIRE_DNSRR),
+	[F_DNS_AR] = FIELD("ar", 96, 0, RECORDS, CONTENT, "additional: DNSRR, DNSRROPT", .record = WIRE_DNSRR),
 };
 
 static const WireField qr_fields[] = {
@@ -326,13 +328,13 @@ static bool parse(WireParse *p, WireLayer *l)
 
 /* ---- encoding ---- */
 
-static unsigned count_records(Bytes b, bool question)
+static unsigned count_records(Bytes b, WireId kind)
 {
 	Cursor c = cursor(b);
 	WireLayer l;
 	unsigned n = 0;
 
-	while (wire_record_next(&c, question, &l))
+	while (wire_record_next(kind, &c, &l))
 		n++;
 	return n;
 }
@@ -340,7 +342,7 @@ static unsigned count_records(Bytes b, bool question)
 static void finish(WireBuild *b, unsigned at)
 {
 	for (unsigned s = 0; s < SECTIONS; s++)
-		wire_derive_len(b, at, F_DNS_QDCOUNT + s, count_records(b->out->layer[at].var[s], s == 0),
+		wire_derive_len(b, at, F_DNS_QDCOUNT + s, count_records(b->out->layer[at].var[s], s == 0 ? WIRE_DNSQR : WIRE_DNSRR),
 				"number of records");
 }
 
@@ -358,41 +360,27 @@ static Bytes name_at(Cursor *c)
 	return c->bad ? (Bytes){ 0 } : BYTES(c->p + from, c->off - from);
 }
 
-bool wire_record_next(Cursor *c, bool question, WireLayer *ret_l)
+static bool next_question(Cursor *c, WireLayer *l)
 {
-	size_t fixed = question ? QR_FIXED : RR_FIXED, from = c->off;
-
-	if (cur_left(c) == 0 || c->bad)
-		return false;
-	WireLayer l = { .off = (uint32_t)from, .var = { [V_NAME] = name_at(c) } };
-	Bytes image = cur_bytes(c, fixed);
-
-	if (c->bad)
-		return false;
-	bool opt = !question && get_be16(image.p) == DNS_TYPE_OPT;
-
-	l.proto = wire_proto(question ? WIRE_DNSQR : opt ? WIRE_DNSRROPT : WIRE_DNSRR);
-	l.set = wire_all_set(l.proto);
-	l.image = (uint8_t *)(uintptr_t)image.p;
-	if (!question)
-		l.var[V_RDATA] = cur_bytes(c, get_be16(image.p + 8));
-	l.len = (uint32_t)(c->off - from);
-	*ret_l = l;
+	l->var[V_NAME] = name_at(c);
+	l->image = (uint8_t *)(uintptr_t)cur_bytes(c, QR_FIXED).p;
 	return !c->bad;
 }
 
-Bytes wire_record_build(const WireLayer *l, Arena *a)
+static bool next_record(Cursor *c, WireLayer *l)
 {
-	WireLayer r;
+	l->var[V_NAME] = name_at(c);
+	Bytes image = cur_bytes(c, RR_FIXED);
 
-	wire_layer_copy(&r, l, a);
-	int rdlen = wire_field(l->proto, STR("rdlen"));
-
-	if (rdlen >= 0 && !wire_is_set(l, (unsigned)rdlen))
-		(void)wire_set_num(&r, (unsigned)rdlen, l->var[V_RDATA].n & 0xffff);
-	uint8_t *to = arena_alloc(a, wire_header_len(&r));
-
-	return BYTES(to, wire_layer_encode(&r, to));
+	if (c->bad)
+		return false;
+	l->image = (uint8_t *)(uintptr_t)image.p;
+	if (get_be16(image.p) == DNS_TYPE_OPT)
+		l->proto = &wire_proto_DNSRROPT;
+	else if (l->proto == &wire_proto_DNSRROPT)
+		l->proto = &wire_proto_DNSRR;
+	l->var[V_RDATA] = cur_bytes(c, get_be16(image.p + 8));
+	return !c->bad;
 }
 
 /* ---- printing ---- */
@@ -409,26 +397,12 @@ static void summary(const WireLayer *l, Sb *out)
 	} else {
 		sb_cstr(out, " query");
 	}
-	if (wire_record_next(&c, true, &q)) {
+	if (wire_record_next(WIRE_DNSQR, &c, &q)) {
 		sb_char(out, ' ');
 		wire_field_text(&q, F_DNSQR_QTYPE, out);
 		sb_char(out, ' ');
 		dns_name_text(q.var[V_NAME], out);
 	}
-}
-
-/* Records are decoded with the message; on their own they are nothing. */
-static bool parse_record(WireParse *p, WireLayer *l)
-{
-	WireLayer r;
-
-	if (!wire_record_next(&p->c, l->proto->id == WIRE_DNSQR, &r)) {
-		p->c.bad = false;
-		p->c.off = l->off;
-		return wire_fail(p, "%s runs past the end", l->proto->name);
-	}
-	*l = r;
-	return true;
 }
 
 const WireProto wire_proto_DNS = {
@@ -459,7 +433,8 @@ const WireProto wire_proto_DNSQR = {
 	.nvars = 1,
 	.var = { F_DNSQR_QNAME },
 	.fixed = QR_FIXED,
-	.parse = parse_record,
+	.next = next_question,
+	.parse = wire_record_parse,
 };
 
 const WireProto wire_proto_DNSRR = {
@@ -473,7 +448,8 @@ const WireProto wire_proto_DNSRR = {
 	.nvars = 2,
 	.var = { F_DNSRR_RRNAME, F_DNSRR_RDATA },
 	.fixed = RR_FIXED,
-	.parse = parse_record,
+	.next = next_record,
+	.parse = wire_record_parse,
 };
 
 const WireProto wire_proto_DNSRROPT = {
@@ -489,5 +465,6 @@ const WireProto wire_proto_DNSRROPT = {
 	.fixed = RR_FIXED,
 	.opt_form = OPT_EDNS,
 	.options = edns_options,
-	.parse = parse_record,
+	.next = next_record,
+	.parse = wire_record_parse,
 };

@@ -38,14 +38,7 @@ void dns_name_text(Bytes name, Sb *out);
  * a label or name that is too long. */
 bool dns_name_from_text(Str text, Arena *a, Bytes *ret_name);
 
-/* ---- records ---- */
-
-/* Reads the next record of a field of kind FK_RECORDS: a layer DNSQR, or DNSRR
- * or, for type OPT, DNSRROPT.  False at the end. */
-bool wire_record_next(Cursor *c, bool question, WireLayer *ret_l);
-
-/* The wire form of a record; rdlen is derived unless set. */
-Bytes wire_record_build(const WireLayer *l, Arena *a);
+/* ---- record data ---- */
 
 /* Record data as people write it: "10.0.0.1", "10 mail.example.com."; types
  * without a row as RFC 3597 says: "\# 3 0a0b0c". */

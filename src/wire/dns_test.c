@@ -97,14 +97,14 @@ static void test_dns_records(void **state)
 	Cursor c = cursor(p->layer[2].var[1]);
 	WireLayer r;
 
-	while (wire_record_next(&c, false, &r)) { /* each is what it would be encoded as */
+	while (wire_record_next(WIRE_DNSRR, &c, &r)) { /* each is what it would be encoded as */
 		Bytes again = wire_record_build(&r, &arena);
 
 		assert_true(bytes_eq(again, BYTES(c.p + r.off, r.len)));
 	}
 	assert_int_equal(c.off, c.n);
 	c = cursor(p->layer[2].var[3]);
-	assert_true(wire_record_next(&c, false, &r));
+	assert_true(wire_record_next(WIRE_DNSRR, &c, &r));
 	assert_int_equal(r.proto->id, WIRE_DNSRROPT);
 	assert_int_equal(wire_num(&r, F_DNSRROPT_Z), 0x8000);
 }

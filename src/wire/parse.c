@@ -80,6 +80,17 @@ bool wire_take(WireParse *p, WireLayer *l, size_t n)
 	return true;
 }
 
+void wire_take_apart(WireParse *p, WireLayer *l, size_t n, uint8_t *image)
+{
+	l->image = image;
+	l->len = (uint32_t)n;
+	l->set = wire_all_set(l->proto);
+	for (unsigned i = 0; i < l->proto->nfields; i++)
+		if (!wire_has(l, i))
+			l->set &= ~(UINT64_C(1) << i);
+	p->c.off += n;
+}
+
 void wire_take_var(WireParse *p, WireLayer *l, unsigned i, size_t from, size_t to)
 {
 	Bytes header = BYTES(p->c.p + l->off, l->len);

@@ -52,6 +52,13 @@ bool wire_take(WireParse *p, WireLayer *l, size_t n);
 /* After wire_take(): bytes [from, to) of the header are the i-th variable field. */
 void wire_take_var(WireParse *p, WireLayer *l, unsigned i, size_t from, size_t to);
 
+/* Takes a header of n bytes that are there, whose image is no part of the frame. */
+void wire_take_apart(WireParse *p, WireLayer *l, size_t n, uint8_t *image);
+
+/* The parse function of all records: they are decoded with what holds them; on
+ * their own they are nothing. */
+bool wire_record_parse(WireParse *p, WireLayer *l);
+
 /* The packet ends `n` bytes behind the cursor; false if fewer are there. */
 static inline bool wire_limit(WireParse *p, size_t n)
 {

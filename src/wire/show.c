@@ -3,6 +3,7 @@
  * Packets and tables as text.  Bytes of a peer come out escaped (guardrails.md 7).
  */
 #include "wire/table.h"
+#include "wire/ber.h"
 #include "wire/dns.h"
 
 #include "base/escape.h"
@@ -94,7 +95,7 @@ static void options_text(const WireProto *p, Bytes b, Sb *out)
 	sb_char(out, ']');
 }
 
-static void record_text(const WireLayer *r, Sb *out)
+static void dns_record_text(const WireLayer *r, Sb *out)
 {
 	if (r->proto->id == WIRE_DNSRROPT) {
 		sb_printf(out, "OPT size=%u", (unsigned)wire_num(r, F_DNSRROPT_RCLASS));
@@ -109,19 +110,31 @@ static void record_text(const WireLayer *r, Sb *out)
 	dns_rdata_text((uint16_t)wire_num(r, F_DNSRR_TYPE), r->var[1], out);
 }
 
-_Static_assert((int)F_DNSQR_QTYPE == (int)F_DNSRR_TYPE, "record_text() prints both");
+_Static_assert((int)F_DNSQR_QTYPE == (int)F_DNSRR_TYPE, "dns_record_text() prints both");
 
-static void records_text(Bytes b, bool question, Sb *out)
+void wire_record_text(const WireLayer *r, Sb *out)
+{
+	Sb own = sb(out->a);
+
+	if (!r->proto->summary) {
+		dns_record_text(r, out);
+		return;
+	}
+	r->proto->summary(r, &own); /* a space is in front, as behind a layer's name */
+	sb_str(out, bytes_str(bytes_slice(str_bytes(sb_done(&own)), 1, own.n)));
+}
+
+static void records_text(Bytes b, WireId kind, Sb *out)
 {
 	Cursor c = cursor(b);
 	WireLayer r;
 	bool first = true;
 
 	sb_char(out, '[');
-	for (; wire_record_next(&c, question, &r); first = false) {
+	for (; wire_record_next(kind, &c, &r); first = false) {
 		if (!first)
 			sb_cstr(out, ", ");
-		record_text(&r, out);
+		wire_record_text(&r, out);
 	}
 	sb_char(out, ']');
 }
@@ -174,7 +187,14 @@ void wire_field_text(const WireLayer *l, unsigned field, Sb *out)
 		options_text(l->proto, wire_bytes(l, field), out);
 		break;
 	case FK_RECORDS:
-		records_text(wire_bytes(l, field), field == F_DNS_QD, out);
+		records_text(wire_bytes(l, field), (WireId)f->record, out);
+		break;
+	case FK_OID:
+		if (!ber_oid_text(wire_bytes(l, field), out))
+			bytes_text(wire_bytes(l, field), out);
+		break;
+	case FK_BER:
+		ber_value_text(wire_bytes(l, field), out);
 		break;
 	default:
 		number_text(f, wire_num(l, field), out);
@@ -261,7 +281,7 @@ static void doc_field(const WireField *f, Sb *out)
 		[FK_UINT] = "int",  [FK_SERIAL] = "serial",   [FK_FLAGS] = "flags",	[FK_ENUM] = "enum",
 		[FK_IP4] = "ip",    [FK_IP6] = "ip",	      [FK_MAC] = "mac",		[FK_BYTES] = "bytes",
 		[FK_NAME] = "name", [FK_OPTIONS] = "options", [FK_RECORDS] = "records",
-		[FK_SINT] = "int",  [FK_STAMP] = "time",
+		[FK_SINT] = "int",  [FK_STAMP] = "time",      [FK_OID] = "oid",	[FK_BER] = "value",
 	};
 	size_t from = out->n;
 

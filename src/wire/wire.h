@@ -42,9 +42,11 @@ typedef enum FieldKind {
 	FK_BYTES,   /* bytes; with a width: so many, padded with zeros */
 	FK_NAME,    /* variable: a DNS name, uncompressed wire form */
 	FK_OPTIONS, /* variable: a list of options, WireProto.options describes them */
-	FK_RECORDS, /* variable: DNSQR or DNSRR records, uncompressed wire form, back to back */
+	FK_RECORDS, /* variable: records (WireField.record), uncompressed wire form, back to back */
 	FK_SINT,    /* a number of `width` bits in two's complement */
 	FK_STAMP,   /* a time in NTP's 64 bits (RFC 5905 6); 0: none */
+	FK_OID,     /* variable: an object identifier, the contents in BER */
+	FK_BER,     /* variable: one element in BER */
 } FieldKind;
 
 /* What a received field tells (guardrails.md 5).  MATCHED: in a direct answer
@@ -68,6 +70,7 @@ typedef struct WireField {
 	uint64_t dflt;  /* value when neither set nor computed */
 	const WireName *names;
 	WireLabel label;
+	uint8_t record;  /* of FK_RECORDS: WireId of what they are; DNSRR stands for DNSRROPT too */
 	uint32_t when;   /* the forms (WireVariant.bit) of the header that have it; 0: all */
 	const char *doc; /* meaning, unit and, if computed, how */
 } WireField;
@@ -174,6 +177,12 @@ struct WireProto {
 	void (*prepare)(WireBuild *b, unsigned at);
 	/* Derives what is computed and not set, when all inner layers are encoded. */
 	void (*finish)(WireBuild *b, unsigned at);
+	/* Of a record: reads the next one; what must hold is as for wire_record_next(). */
+	bool (*next)(Cursor *c, WireLayer *l);
+	/* Where the header is not its image with the variable fields put in: its length
+	 * and its bytes. */
+	uint32_t (*measure)(const WireLayer *l);
+	void (*encode)(const WireLayer *l, Writer *w);
 	/* Its part of a one-line summary, behind the name; NULL: nothing. */
 	void (*summary)(const WireLayer *l, Sb *out);
 };
@@ -280,6 +289,16 @@ unsigned wire_icmp_mpls(const WirePacket *p, WireMpls *ret, unsigned max);
  * pieces (one, if it fits), or why it can't be ("DF is set"). */
 const char *wire_fragment(Bytes packet, uint32_t mtu, uint32_t id, Arena *a, Bytes **ret_pieces,
 			  uint32_t *ret_n);
+
+/* ---- records ---- */
+
+/* Reads the next record of a field of kind FK_RECORDS; DNSRROPT among DNSRR.  False
+ * at the end, or, with c->bad, at a broken one. */
+bool wire_record_next(WireId kind, Cursor *c, WireLayer *ret_l);
+/* The wire form of a record; rdlen is derived unless set. */
+Bytes wire_record_build(const WireLayer *l, Arena *a);
+/* "www.example.com. A 60 10.0.0.1" */
+void wire_record_text(const WireLayer *r, Sb *out);
 
 /* ---- pieces that others need ---- */
 

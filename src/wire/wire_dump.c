@@ -107,15 +107,19 @@ static void dump_layer(const WireLayer *l, Json *j, const char *csum)
 	json_close(j, '}');
 }
 
-static void dump_records(const WireLayer *dns, Json *j)
+/* What the fields of kind FK_RECORDS hold, under the names of the fields. */
+static void dump_records(const WireLayer *l, Json *j)
 {
-	for (unsigned s = 0; s < dns->proto->nvars; s++) {
-		Cursor c = cursor(dns->var[s]);
+	for (unsigned s = 0; s < l->proto->nvars; s++) {
+		const WireField *f = &l->proto->fields[l->proto->var[s]];
+		Cursor c = cursor(l->var[s]);
 		WireLayer r;
 
-		json_key(j, dns->proto->fields[dns->proto->var[s]].name);
+		if (f->kind != FK_RECORDS)
+			continue;
+		json_key(j, f->name);
 		json_open(j, '[');
-		while (wire_record_next(&c, s == 0, &r))
+		while (wire_record_next((WireId)f->record, &c, &r))
 			dump_layer(&r, j, NULL);
 		json_close(j, ']');
 	}
@@ -124,7 +128,6 @@ static void dump_records(const WireLayer *dns, Json *j)
 static void dump_packet(const WirePacket *p, Arena *a, Json *j, bool in_quote)
 {
 	static const char *const csums[] = { "none", "good", "bad", "unknown" };
-	const WireLayer *dns = wire_find(p, WIRE_DNS);
 	WirePacket *quoted = arena_new(a, WirePacket);
 	WireMpls labels[8];
 
@@ -141,8 +144,8 @@ static void dump_packet(const WirePacket *p, Arena *a, Json *j, bool in_quote)
 		json_str(j, str_c(p->reason));
 	else
 		json_null(j);
-	if (dns)
-		dump_records(dns, j);
+	for (unsigned i = 0; i < p->n; i++)
+		dump_records(&p->layer[i], j);
 	if (!in_quote && wire_quoted(p, a, quoted)) {
 		unsigned n = wire_icmp_mpls(p, labels, 8);
 

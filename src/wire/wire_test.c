@@ -28,7 +28,7 @@ static void check_field(const WireProto *p, unsigned i)
 		is_var = is_var || p->var[v] == i;
 	assert_int_equal(is_var, f->width == 0);
 	if (f->kind != FK_BYTES)
-		assert_int_equal(f->kind >= FK_NAME && f->kind <= FK_RECORDS, f->width == 0);
+		assert_int_equal((f->kind >= FK_NAME && f->kind <= FK_RECORDS) || f->kind >= FK_OID, f->width == 0);
 	assert_true(!f->distinct || f->computed);
 	assert_true(!f->when || !f->dflt || f->bit + f->width <= 32); /* forms share the rest of the image */
 	assert_true(f->bit + f->width <= p->fixed * 8);

@@ -6,6 +6,10 @@ import random
 
 from scapy.layers.dhcp import BOOTP, DHCP
 from scapy.layers.inet import UDP
+from scapy.asn1.asn1 import (ASN1_COUNTER32, ASN1_GAUGE32, ASN1_INTEGER, ASN1_NULL, ASN1_OID, ASN1_STRING,
+                             ASN1_TIME_TICKS)
+from scapy.layers.snmp import (SNMP, SNMPbulk, SNMPget, SNMPinform, SNMPnext, SNMPresponse, SNMPset, SNMPtrapv2,
+                               SNMPvarbind)
 from scapy.layers.ntp import NTPControl, NTPHeader, NTPPrivate
 
 import stacks
@@ -92,6 +96,27 @@ def ntp(s):
     s.add(layer, "NTP", f)
 
 
+# ---- SNMP ----
+
+def snmp(s):
+    udp(s, 161)
+    r = s.rng
+    cls = r.choice([SNMPget, SNMPnext, SNMPresponse, SNMPset, SNMPbulk, SNMPinform, SNMPtrapv2])
+    names = ("id", "non_repeaters", "max_repetitions") if cls is SNMPbulk else ("id", "error", "error_index")
+    f = {n: r.choice([0, 1, 127, 128, 255, 256, 65535, 2 ** 31 - 1]) for n in names}
+    if "error" in f:
+        f["error"] = r.randint(0, 18)
+    community = r.choice([b"public", b"", b"x" * 200])
+    oids = ["1.3.6.1.2.1.1.1.0", "1.3.6.1.4.1.4294967295.2", "0.9.2342", "2.999.3", "1.3"]
+    values = [ASN1_NULL(0), ASN1_INTEGER(r.choice([0, 5, -129, 2 ** 31])), ASN1_STRING(r.randbytes(r.choice([0, 3, 300]))),
+              ASN1_OID("1.3.6.1"), ASN1_COUNTER32(7), ASN1_GAUGE32(8), ASN1_TIME_TICKS(9)]
+    binds = [SNMPvarbind(oid=ASN1_OID(r.choice(oids)), value=r.choice(values)) for _ in range(r.choice([0, 1, 2, 8]))]
+    version = r.choice([0, 1])
+    s.add(SNMP(version=version, community=community, PDU=cls(varbindlist=binds, **f)), "SNMP",
+          dict(version=version, community=community, PDU=int(cls.ASN1_root.ASN1_tag),
+               varbindlist=b"".join(bytes(b) for b in binds), **f))
+
+
 TIMES = ("delay", "dispersion", "ref", "orig", "recv", "sent")
 
 PROTOS = {
@@ -104,6 +129,9 @@ PROTOS = {
                  known={"ntp"},
                  tshark={"ntp.flags.mode": ("NTP", "mode", 1), "ntp.stratum": ("NTP", "stratum", 1),
                          "ntp.ctrl.sequence": ("NTP", "sequence", 1)}),
+    "snmp": Proto(snmp, {"SNMP": SNMP}, apart={"community", "varbindlist", "PDU", "version"}, known={"snmp"},
+                  tshark={"snmp.version": ("SNMP", "version", 1), "snmp.request_id": ("SNMP", "id", 1),
+                          "snmp.error_status": ("SNMP", "error", 1)}),
 }
 
 
