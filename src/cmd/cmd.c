@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/sha256.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -110,6 +111,24 @@ bool cmd_read_file(Arena *a, const char *path, size_t most, Str *ret_text)
 
 	close(fd);
 	return ok;
+}
+
+int cmd_open_new(const char *option, const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_APPEND, 0600);
+
+	if (fd < 0)
+		cmd_fail(0, "%s %s: %s%s", option, path, strerror(errno),
+			 errno == EEXIST ? "; it is never written over: give a new name" : "");
+	return fd;
+}
+
+Str cmd_sha256(Arena *a, Str text)
+{
+	char hex[SHA256_TEXT];
+
+	hash_format(sha256(str_bytes(text)), hex);
+	return str_printf(a, "%s", hex);
 }
 
 int cmd_read_program(Arena *a, const CmdArgs *args, const char *text, Str *ret_name, Str *ret_text)

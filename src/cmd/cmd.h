@@ -20,6 +20,7 @@ void cmd_doc_man(Sb *out);
 
 extern const Command cmd_run;
 extern const Command cmd_check;
+extern const Command cmd_replay;
 extern const Command cmd_fmt;
 extern const Command cmd_policy;
 extern const Command cmd_audit;
@@ -59,6 +60,13 @@ struct Json;
 void cmd_json_span(struct Json *j, Str source, Span span);
 /* "diagnostics": [...] */
 void cmd_json_diags(struct Json *j, const DiagList *l, Str source);
+
+/* A new file with the caller's rights, never a link, read and append; -1 after saying,
+ * as `option`, why not. */
+int cmd_open_new(const char *option, const char *path);
+
+/* SHA-256 as hex. */
+Str cmd_sha256(Arena *a, Str text);
 
 /* All of s to a file descriptor; false if that failed. */
 bool cmd_write(int fd, Str s);

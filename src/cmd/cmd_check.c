@@ -5,7 +5,6 @@
  */
 #include "base/json.h"
 #include "base/limits.h"
-#include "base/sha256.h"
 #include "cmd/cmd.h"
 #include "cmd/engine.h"
 #include "cmd/params.h"
@@ -51,14 +50,6 @@ static void on_event(void *ctx, const Msg *m)
 				    (int)m->fail.message.n, (const char *)m->fail.message.p);
 }
 
-static Str sha256_text(Arena *a, Str text)
-{
-	char hex[SHA256_TEXT];
-
-	hash_format(sha256(str_bytes(text)), hex);
-	return str_printf(a, "%s", hex);
-}
-
 static void print_text(Check *c, const CheckOptions *o, Str name, Str text, int exit)
 {
 	Sb out = sb(&c->a);
@@ -67,7 +58,7 @@ static void print_text(Check *c, const CheckOptions *o, Str name, Str text, int 
 	if (exit || !c->has_manifest)
 		return;
 	check_text(&c->manifest, text, o->explain, &out);
-	sb_printf(&out, "sha256 %.*s\n", STR_ARG(sha256_text(&c->a, text)));
+	sb_printf(&out, "sha256 %.*s\n", STR_ARG(cmd_sha256(&c->a, text)));
 	cmd_write(STDOUT_FILENO, sb_done(&out));
 }
 
@@ -77,7 +68,7 @@ static void print_json(Check *c, Str text, int exit)
 	Json j = json(&out);
 
 	json_open(&j, '{');
-	json_kstr(&j, "sha256", sha256_text(&c->a, text));
+	json_kstr(&j, "sha256", cmd_sha256(&c->a, text));
 	cmd_json_diags(&j, &c->diags, text);
 	json_key(&j, "manifest");
 	if (c->has_manifest)
@@ -112,7 +103,8 @@ static int run_check(const Command *cmd, const void *options)
 			   .event = on_event,
 			   .event_ctx = &c,
 			   .peer_file = -1,
-			   .write_fd = -1 };
+			   .write_fd = -1,
+			   .record_fd = -1 };
 	exit = gate_run(&run, why);
 
 	if (exit && !c.diags.errors)

@@ -3,17 +3,16 @@
  * sonde run: a program against the network, behind the gate; or against a capture
  * file (--read), which needs no privilege.
  */
-#include "base/json.h"
 #include "base/limits.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/engine.h"
 #include "cmd/params.h"
 #include "cmd/policies.h"
+#include "cmd/recording.h"
 #include "cmd/report.h"
-#include "deal/manifest_codec.h"
-#include "lang/check_text.h"
 #include "port/pcap.h"
+#include "sys/build_id.h"
 #include "sys/clock.h"
 
 #include <errno.h>
@@ -28,7 +27,7 @@ typedef struct CmdRunOptions {
 	OptList param, policy;
 	bool json, quiet, insecure_dev;
 	OptUint seed, max_output;
-	const char *write, *read, *iface;
+	const char *write, *record, *read, *iface;
 } CmdRunOptions;
 
 static const Opt run_opts[] = {
@@ -39,6 +38,7 @@ static const Opt run_opts[] = {
 	{ "quiet", 'q', OPT_FLAG, NULL, offsetof(CmdRunOptions, quiet), "only what the program prints, without prefix" },
 	{ "seed", 0, OPT_UINT, "N", offsetof(CmdRunOptions, seed), "of all random choices; printed with the statistics" },
 	{ "write", 'w', OPT_STR, "FILE", offsetof(CmdRunOptions, write), "keep all traffic, with comments, as a new pcapng file" },
+	{ "record", 0, OPT_STR, "FILE", offsetof(CmdRunOptions, record), "keep the run as a new file for `sonde replay`" },
 	{ "read", 'r', OPT_STR, "FILE", offsetof(CmdRunOptions, read), "sniff from this capture; nothing can be sent" },
 	{ "iface", 'i', OPT_STR, "NAME", offsetof(CmdRunOptions, iface), "use this interface only" },
 	{ "max-output", 0, OPT_UINT, "BYTES", offsetof(CmdRunOptions, max_output), "output kept; 65536 if not given" },
@@ -49,6 +49,7 @@ static const Opt run_opts[] = {
 typedef struct RunState {
 	Arena a;
 	Report report;
+	Recording recording;
 	int64_t start_ns;
 } RunState;
 
@@ -56,18 +57,8 @@ static void on_event(void *ctx, const Msg *m)
 {
 	RunState *s = ctx;
 
-	if (m->type == MSG_CHECKED) {
-		Manifest manifest;
-		Sb out = sb(&s->a);
-		Json j = json(&out);
-
-		if (manifest_decode(m->checked.manifest, &s->a, &manifest))
-			return;
-		check_json(&manifest, s->report.opt.source, &j);
-		s->report.manifest_json = sb_done(&out);
-	}
-	report_engine(&s->report, m);
-	report_gate(&s->report, m);
+	recording_event(&s->recording, m);
+	report_event(&s->report, m);
 }
 
 static void on_tick(void *ctx)
@@ -75,17 +66,6 @@ static void on_tick(void *ctx)
 	RunState *s = ctx;
 
 	report_progress(&s->report, clock_mono_ns() - s->start_ns);
-}
-
-/* With the caller's rights, before anything else runs: a new file, never a link. */
-static int open_write(const char *path)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_APPEND, 0600);
-
-	if (fd < 0)
-		cmd_fail(0, "--write %s: %s%s", path, strerror(errno),
-			 errno == EEXIST ? "; it is never written over: give a new name" : "");
-	return fd;
 }
 
 static int open_read(const char *path)
@@ -129,8 +109,8 @@ static int prepare(const CmdRunOptions *o, RunState *s, Policies *policies, RunO
 {
 	char why[RUN_WHY];
 
-	if (o->read && (o->write || o->iface))
-		return cmd_fail(SONDE_EXIT_USAGE, "--read stands alone: there is no interface and no traffic to write");
+	if (o->read && (o->write || o->iface || o->record))
+		return cmd_fail(SONDE_EXIT_USAGE, "--read stands alone: there is no interface and no traffic to keep");
 	if (o->read) {
 		reader->file = open_read(o->read);
 		reader->name = o->read;
@@ -146,15 +126,48 @@ static int prepare(const CmdRunOptions *o, RunState *s, Policies *policies, RunO
 	gate_run_missing("/proc/self/exe", why);
 	if (why[0])
 		return cmd_fail(SONDE_EXIT_ENVIRONMENT, "%s", why);
-	if (o->write && (run->write_fd = open_write(o->write)) < 0)
+	if (o->write && (run->write_fd = cmd_open_new("--write", o->write)) < 0)
 		return SONDE_EXIT_ENVIRONMENT;
+	if (o->record && !recording_open(&s->recording, &s->a, o->record))
+		return SONDE_EXIT_ENVIRONMENT;
+	run->record_fd = s->recording.fd;
 	return SONDE_EXIT_OK;
+}
+
+static const RecordPair *policy_pairs(Arena *a, const Policies *p)
+{
+	RecordPair *pair = arena_new_n(a, RecordPair, p->n);
+
+	for (unsigned i = 0; i < p->n; i++)
+		pair[i] = (RecordPair){ p->file[i].path, p->file[i].text };
+	return pair;
+}
+
+/* What a record says before the run; no policy in it: the built-in one. */
+static bool record_head(RunState *s, const EngineJob *job, const Policies *policies)
+{
+	RecordPair *param = arena_new_n(&s->a, RecordPair, job->nparam);
+	const ReportOptions *o = &s->report.opt;
+
+	for (uint32_t i = 0; i < job->nparam; i++)
+		param[i] = (RecordPair){ job->param[i].name, job->param[i].value };
+	RecordHead h = { .build = str_c(build_id()),
+			 .name = job->name,
+			 .program = job->text,
+			 .seed = o->seed,
+			 .max_output = o->max_output,
+			 .param = param,
+			 .nparam = job->nparam,
+			 .policy = policy_pairs(&s->a, policies),
+			 .npolicy = policies->n };
+	report_note(&s->report, recording_note(&s->a, job->text));
+	return recording_begin(&s->recording, &h);
 }
 
 static int run_run(const Command *cmd, const void *options)
 {
 	const CmdRunOptions *o = options;
-	RunState s = { .a = cmd_arena(256 << 20), .start_ns = clock_mono_ns() };
+	RunState s = { .a = cmd_arena(256 << 20), .recording = { .fd = -1 }, .start_ns = clock_mono_ns() };
 	uint64_t limit = o->max_output.set ? o->max_output.v : LIMIT_OUTPUT;
 	EngineJob job = { .output_limit = limit };
 	Policies policies = { 0 };
@@ -189,6 +202,7 @@ static int run_run(const Command *cmd, const void *options)
 			   .program_name = job.name,
 			   .program = job.text,
 			   .write_fd = -1,
+			   .record_fd = -1,
 			   .seed = ro.seed,
 			   .iface = o->iface,
 			   .insecure_dev = o->insecure_dev };
@@ -197,11 +211,16 @@ static int run_run(const Command *cmd, const void *options)
 	if (exit)
 		return exit;
 	report_init(&s.report, &s.a, &ro);
+	if (o->record && !record_head(&s, &job, &policies))
+		return SONDE_EXIT_ENVIRONMENT;
 	exit = gate_run(&run, why);
 	if (why[0])
 		report_error(&s.report, exit, "E-ENVIRONMENT", str_c(why));
 	s.report.exit = exit;
-	return report_end(&s.report);
+	bool kept = recording_end(&s.recording, exit, why);
+
+	exit = report_end(&s.report);
+	return kept || exit ? exit : SONDE_EXIT_ENVIRONMENT;
 }
 
 const Command cmd_run = {

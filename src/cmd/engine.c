@@ -8,6 +8,7 @@
 #include "lang/compile.h"
 #include "lib/lib.h"
 #include "port/gate.h"
+#include "port/replay.h"
 #include "vm/engine.h"
 #include "vm/verify.h"
 
@@ -20,6 +21,9 @@ typedef struct Process {
 	Arena arena;
 	int out_fd;
 	uint8_t *buf; /* one message */
+	MsgType unsaid; /* of a message that was too large; NONE */
+	GatePort gate;
+	ReplayPort replay; /* in the gate's place, if the job has a record */
 } Process;
 
 /* One whole message a write: that is what cmd reads. */
@@ -27,7 +31,9 @@ static void say(Process *p, const Msg *m)
 {
 	Writer w = writer(p->buf, LIMIT_MSG + 8);
 
-	if (msg_put(&w, m) && write(p->out_fd, w.p, w.n) < 0)
+	if (!msg_put(&w, m))
+		p->unsaid = m->type;
+	else if (write(p->out_fd, w.p, w.n) < 0)
 		_exit(SONDE_EXIT_ENVIRONMENT); /* nobody listens any more */
 }
 
@@ -152,26 +158,38 @@ static int not_started(Process *p, const Engine *e)
 	return why[0] ? fail(p, exit, "E-ENVIRONMENT", str_c(why), (Span){ 0, 0 }) : exit;
 }
 
-static int run_behind(Process *p, int gate_fd, const Compiled *c, Bytes manifest)
+_Static_assert(REPLAY_PORT_MEMORY <= GATE_PORT_MEMORY, "one piece of memory serves either port");
+
+/* The same memory either way: what is left of it must end at the same place. */
+static void port_init(Process *p, int gate_fd)
 {
-	GatePort port;
+	void *mem = arena_alloc(&p->arena, GATE_PORT_MEMORY);
+
+	if (p->job->record)
+		replay_port_init(&p->replay, p->job->record, mem);
+	else
+		gate_port_init(&p->gate, gate_fd, mem);
+}
+
+static int run_behind(Process *p, const Compiled *c, Bytes manifest)
+{
+	Port *port = p->job->record ? &p->replay.port : &p->gate.port;
 	EngineConfig conf = config(p, &c->manifest.decls.budget);
 	int exit;
 
-	gate_port_init(&port, gate_fd, arena_alloc(&p->arena, GATE_PORT_MEMORY));
-	port.port.emit(&port.port, &(Msg){ .type = MSG_MANIFEST, .manifest = { .data = manifest } });
-	gate_port_flush(&port);
-	Engine *e = engine_new(&p->arena, &port.port, &conf);
+	port->emit(port, &(Msg){ .type = MSG_MANIFEST, .manifest = { .data = manifest } });
+	gate_port_flush(&p->gate);
+	Engine *e = engine_new(&p->arena, port, &conf);
 	if (engine_start(e))
 		exit = run_program(p, e, c->program);
 	else
 		exit = not_started(p, e);
 	engine_finish(e, exit);
-	gate_port_flush(&port);
+	gate_port_flush(&p->gate);
 	return exit;
 }
 
-static int compile_and_run(Process *p, int gate_fd)
+static int compile_and_run(Process *p)
 {
 	Compiled *c = arena_new(&p->arena, Compiled);
 
@@ -187,19 +205,34 @@ static int compile_and_run(Process *p, int gate_fd)
 	const char *unsound = verify_program(c->program);
 	if (unsound)
 		return fail(p, SONDE_EXIT_RUNTIME, "E-INTERNAL", str_c(unsound), (Span){ 0, 0 });
-	return run_behind(p, gate_fd, c, manifest);
+	return run_behind(p, c, manifest);
 }
 
 /* Memory that ends while compiling is the compiler's error; here it is what is
  * left: manifest, engine, VM. */
-static int within_memory(Process *p, int gate_fd)
+static int within_memory(Process *p)
 {
 	jmp_buf full;
 
 	p->arena.full = &full;
 	if (setjmp(full) == 0)
-		return compile_and_run(p, gate_fd);
+		return compile_and_run(p);
 	return -1;
+}
+
+static int faults(Process *p, int exit)
+{
+	const char *differs = p->job->record ? replay_port_end(&p->replay) : "";
+
+	if (exit < 0)
+		exit = fail(p, SONDE_EXIT_RUNTIME, "E-MEMORY", STR("the engine's memory is spent"), (Span){ 0, 0 });
+	if (differs[0])
+		exit = fail(p, SONDE_EXIT_ENVIRONMENT, "E-REPLAY", str_c(differs), (Span){ 0, 0 });
+	if (p->unsaid)
+		exit = fail(p, SONDE_EXIT_RUNTIME, "E-INTERNAL",
+			    str_printf(&p->arena, "a message %s of the engine was too large to be told", msg_name(p->unsaid)),
+			    (Span){ 0, 0 });
+	return exit;
 }
 
 int engine_process(void *ctx, int gate_fd, int out_fd, void *mem, size_t size)
@@ -209,9 +242,8 @@ int engine_process(void *ctx, int gate_fd, int out_fd, void *mem, size_t size)
 
 	arena_init_zeroed(&p.arena, mem, size, NULL);
 	p.buf = arena_alloc(&p.arena, LIMIT_MSG + 8);
-	exit = within_memory(&p, gate_fd);
-	if (exit < 0)
-		exit = fail(&p, SONDE_EXIT_RUNTIME, "E-MEMORY", STR("the engine's memory is spent"), (Span){ 0, 0 });
+	port_init(&p, gate_fd);
+	exit = faults(&p, within_memory(&p));
 	say(&p, &(Msg){ .type = MSG_DONE, .done = { .exit = (uint8_t)exit } });
 	return exit;
 }

@@ -14,6 +14,7 @@ typedef struct EngineJob {
 	uint32_t nparam;
 	bool check;            /* stop behind the checker */
 	uint64_t output_limit; /* bytes; 0: the default */
+	const struct Record *record; /* replay: behind this, not behind a gate; or NULL */
 } EngineJob;
 
 /* RunOptions.engine_main; ctx is an EngineJob. */

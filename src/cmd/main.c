@@ -7,9 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const Command *const commands[] = { &cmd_run, &cmd_check, &cmd_fmt,	 &cmd_policy,
-				    &cmd_audit,
-				    &cmd_doc, &cmd_help,  &cmd_version, NULL };
+const Command *const commands[] = { &cmd_run,   &cmd_check, &cmd_replay, &cmd_fmt,     &cmd_policy,
+				    &cmd_audit, &cmd_doc,   &cmd_help,	 &cmd_version, NULL };
 
 static const Command *find(const char *name)
 {

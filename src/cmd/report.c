@@ -7,6 +7,8 @@
 #include "base/limits.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "deal/manifest_codec.h"
+#include "lang/check_text.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -149,9 +151,56 @@ void report_error(Report *r, int exit, const char *code, Str message)
 		r->exit = exit;
 }
 
-void report_engine(Report *r, const Msg *m)
+static void take_manifest(Report *r, const Msg *m)
+{
+	Manifest manifest;
+	Sb out = sb(r->a);
+	Json j = json(&out);
+
+	if (manifest_decode(m->checked.manifest, r->a, &manifest))
+		return;
+	check_json(&manifest, r->opt.source, &j);
+	r->manifest_json = sb_done(&out);
+}
+
+static void take_gate_end(Report *r, const Msg *m)
+{
+	static const struct {
+		int exit;
+		const char *code;
+	} codes[] = { { SONDE_EXIT_POLICY, "E-POLICY" },
+		      { SONDE_EXIT_BUDGET, "E-BUDGET" },
+		      { SONDE_EXIT_INTERRUPTED, "E-INTERRUPTED" } };
+	const char *code = "E-ENVIRONMENT";
+
+	if (!m->gate_end.exit)
+		return;
+	for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+		if (codes[i].exit == m->gate_end.exit)
+			code = codes[i].code;
+	report_error(r, m->gate_end.exit, code, keep(r, m->gate_end.message));
+}
+
+void report_note(Report *r, Str text)
+{
+	vec_push(r->a, &r->notes, text);
+}
+
+void report_event(Report *r, const Msg *m)
 {
 	switch (m->type) {
+	case MSG_CHECKED:
+		take_manifest(r, m);
+		break;
+	case MSG_NOTE:
+		report_note(r, keep(r, m->note.text));
+		break;
+	case MSG_GATE_STAT:
+		r->gate_stat = *m;
+		break;
+	case MSG_GATE_END:
+		take_gate_end(r, m);
+		break;
 	case MSG_TEXT:
 		take_text(r, m);
 		break;
@@ -179,22 +228,6 @@ void report_engine(Report *r, const Msg *m)
 		break;
 	default:
 		break;
-	}
-}
-
-void report_gate(Report *r, const Msg *m)
-{
-	if (m->type == MSG_NOTE) {
-		vec_push(r->a, &r->notes, keep(r, m->note.text));
-	} else if (m->type == MSG_GATE_STAT) {
-		r->gate_stat = *m;
-	} else if (m->type == MSG_GATE_END && m->gate_end.exit) {
-		report_error(r, m->gate_end.exit,
-			     m->gate_end.exit == SONDE_EXIT_POLICY ? "E-POLICY"
-			     : m->gate_end.exit == SONDE_EXIT_BUDGET ? "E-BUDGET"
-			     : m->gate_end.exit == SONDE_EXIT_INTERRUPTED ? "E-INTERRUPTED"
-									  : "E-ENVIRONMENT",
-			     keep(r, m->gate_end.message));
 	}
 }
 

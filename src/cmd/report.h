@@ -62,9 +62,11 @@ typedef struct Report {
 
 void report_init(Report *r, Arena *a, const ReportOptions *opt);
 
-/* One message of the engine or of the gate; others are ignored. */
-void report_engine(Report *r, const Msg *m);
-void report_gate(Report *r, const Msg *m);
+/* One message of the engine or of the gate. */
+void report_event(Report *r, const Msg *m);
+
+/* A line of cmd's own among the statistics. */
+void report_note(Report *r, Str text);
 
 /* Why the run ended, where no message said so. */
 void report_error(Report *r, int exit, const char *code, Str message);

@@ -133,20 +133,25 @@ bool msg_put(Writer *w, const Msg *m)
 	return true;
 }
 
-MsgRead msg_get(Cursor *c, char from, Msg *ret_m)
+char msg_direction(MsgType t)
 {
 #define F(kind, name)
 #define DIR_(id, dir, name, fields) [MSG_##id] = (dir),
 	static const char direction[MSG_N] = { DEAL_MSGS(DIR_) };
 #undef F
 
+	return t < MSG_N ? direction[t] : 0;
+}
+
+MsgRead msg_get(Cursor *c, char from, Msg *ret_m)
+{
 	if (!c->bad && cur_left(c) == 0)
 		return MSG_EMPTY;
 	Cursor in = cursor(cur_bytes(c, cur_be32(c)));
 	uint8_t type = cur_u8(&in);
 	Msg m = { 0 };
 
-	if (c->bad || in.bad || type >= MSG_N || direction[type] != from) {
+	if (c->bad || in.bad || msg_direction((MsgType)type) != from) {
 		c->bad = true;
 		return MSG_BAD;
 	}
@@ -158,6 +163,63 @@ MsgRead msg_get(Cursor *c, char from, Msg *ret_m)
 	}
 	*ret_m = m;
 	return MSG_OK;
+}
+
+static bool eq_u8(uint8_t a, uint8_t b)
+{
+	return a == b;
+}
+
+static bool eq_u16(uint16_t a, uint16_t b)
+{
+	return a == b;
+}
+
+static bool eq_u32(uint32_t a, uint32_t b)
+{
+	return a == b;
+}
+
+static bool eq_u64(uint64_t a, uint64_t b)
+{
+	return a == b;
+}
+
+static bool eq_i64(int64_t a, int64_t b)
+{
+	return a == b;
+}
+
+static bool eq_bytes(Bytes a, Bytes b)
+{
+	return bytes_eq(a, b);
+}
+
+static bool eq_ip(Ip a, Ip b)
+{
+	return ip_eq(a, b);
+}
+
+const char *msg_difference(const Msg *a, const Msg *b)
+{
+	if (a->type != b->type)
+		return "type";
+	switch (a->type) {
+#define F(kind, name)                    \
+	if (!eq_##kind(s->name, t->name)) \
+		return #name;
+#define DIFFER_(id, dir, name, fields)                                  \
+	case MSG_##id: {                                                \
+		__typeof__(&a->name) s = &a->name, t = &b->name;        \
+		fields break;                                           \
+	}
+		DEAL_MSGS(DIFFER_)
+#undef F
+	case MSG_NONE:
+	case MSG_N:
+		break;
+	}
+	return NULL;
 }
 
 const char *msg_name(MsgType t)

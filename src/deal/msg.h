@@ -153,7 +153,13 @@ typedef enum MsgRead { MSG_OK, MSG_EMPTY, MSG_BAD } MsgRead;
  * clean end; BAD: what came is no message of ours, and all behind it is lost. */
 MsgRead msg_get(Cursor *c, char from, Msg *ret_m);
 
+/* The name of the first field in which two messages of one type differ; NULL: they are
+ * the same.  "type" if even that differs. */
+const char *msg_difference(const Msg *a, const Msg *b);
+
 const char *msg_name(MsgType t);
+/* The letter of who may send it; 0: no message. */
+char msg_direction(MsgType t);
 const char *notsent_text(NotSent r);
 const char *stamp_text(StampSource s);
 

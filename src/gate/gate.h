@@ -135,6 +135,7 @@ typedef struct Gate {
 
 	Evidence evidence;
 	Hash evidence_head; /* when it has ended */
+	Recorder record;
 	const char *table; /* name of netd's */
 } Gate;
 

@@ -158,18 +158,27 @@ static int gate_sleep(Gate *g, struct epoll_event *ev)
 	else
 		clock_timer_arm(g->timer_fd, 0);
 	evidence_flush(&g->evidence);
+	recorder_flush(&g->record);
 	n = epoll_wait(g->epoll_fd, ev, EVENTS, -1);
 	return n;
 }
 
 /* ---- phases ---- */
 
+/* What the run has to keep and can't any more; NULL: all is well. */
+static const char *not_kept(const Gate *g)
+{
+	return g->evidence.failed ? "the capture file can't be written any more" : g->record.failed ? g->record.why : NULL;
+}
+
 static void check_limits(Gate *g, int64_t now)
 {
+	const char *lost = not_kept(g);
+
 	if (now >= g->time_limit)
 		gate_stop(g, STOP_BUDGET, SONDE_EXIT_BUDGET, "time");
-	if (g->evidence.failed)
-		gate_stop(g, STOP_ENVIRONMENT, SONDE_EXIT_ENVIRONMENT, "the capture file can't be written any more");
+	if (lost)
+		gate_stop(g, STOP_ENVIRONMENT, SONDE_EXIT_ENVIRONMENT, "%s", lost);
 	if (g->engine_bad) {
 		gate_stop(g, STOP_POLICY, SONDE_EXIT_POLICY, "the engine sent what is no message");
 		g->phase = GATE_ENDING;
@@ -205,6 +214,11 @@ static void finish(Gate *g)
 	outgoing_cancel(g, true);
 	requests_drops(g, true);
 	evidence_flush(&g->evidence);
+	recorder_flush(&g->record);
+	if (not_kept(g) && !g->exit) { /* too late for a STOP */
+		g->exit = SONDE_EXIT_ENVIRONMENT;
+		snprintf(g->why, sizeof g->why, "%s", not_kept(g));
+	}
 }
 
 static void once(Gate *g, struct epoll_event *ev, int n, uint32_t *engine_events)

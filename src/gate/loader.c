@@ -65,6 +65,7 @@ static bool read_manifest(Loader *l)
 		return loader_fail(l, SONDE_EXIT_OK, "%s", "");
 	if (n < 0 || msg_get(&c, 'E', &m) != MSG_OK || m.type != MSG_MANIFEST || cur_left(&c))
 		return loader_fail(l, SONDE_EXIT_POLICY, "the engine's first message is no manifest");
+	recorder_put(&l->g->record, RECORD_ENGINE, BYTES(buf, (size_t)n));
 	fault = manifest_decode(m.manifest.data, l->a, &l->manifest);
 	if (fault)
 		return loader_fail(l, SONDE_EXIT_POLICY, "the engine's manifest: %s", fault);
@@ -182,8 +183,11 @@ static int refuse(Loader *l)
 		    .gate_end = { .exit = (uint8_t)l->exit, .message = str_bytes(str_c(l->why)) } };
 
 	proc_close(&l->fds.netd); /* nothing will be opened */
-	if (l->exit != SONDE_EXIT_OK && msg_put(&w, &stop))
+	if (l->exit != SONDE_EXIT_OK && msg_put(&w, &stop)) {
 		proc_send(l->fds.engine, wr_done(&w), NULL, 0);
+		recorder_put(&l->g->record, RECORD_GATE, wr_done(&w));
+	}
+	recorder_flush(&l->g->record);
 	w = writer(buf, sizeof buf);
 	if (msg_put(&w, &end))
 		proc_send(l->fds.cmd, wr_done(&w), NULL, 0);
@@ -214,6 +218,7 @@ static bool init(Loader *l, const RunOptions *o, const LoaderFds *fds, jmp_buf *
 	arena_init_zeroed(l->a, mem, LOADER_ARENA, full);
 	l->findings.a = l->a;
 	l->g = arena_new(l->a, Gate);
+	recorder_init(&l->g->record, o->record_fd, o->record_fd < 0 ? NULL : arena_alloc(l->a, RECORDER_BUF));
 	return true;
 }
 

@@ -177,6 +177,7 @@ bool loader_gate_init(Loader *l)
 	stamps_init(&g->stamps, l->a, secret[1]);
 	outgoing_init(g, l->a, slots);
 	outbox_init(&g->outbox, g->engine_fd, out);
+	g->outbox.record = &g->record;
 	return true;
 }
 

@@ -33,10 +33,13 @@ void outbox_put(Outbox *o, const Msg *m)
 	if (OUTBOX_MEMORY - o->tail < LIMIT_MSG + 4)
 		outbox_compact(o);
 	w = writer(o->mem + o->tail, OUTBOX_MEMORY - o->tail);
-	if (msg_put(&w, m))
-		o->tail += w.n;
-	else
+	if (!msg_put(&w, m)) {
 		o->dropped++;
+		return;
+	}
+	o->tail += w.n;
+	if (o->record)
+		recorder_put(o->record, RECORD_GATE, wr_done(&w));
 }
 
 /* As many whole messages as one datagram holds. */

@@ -10,7 +10,7 @@
 #ifndef SONDE_GATE_OUTBOX_H
 #define SONDE_GATE_OUTBOX_H
 
-#include "deal/msg.h"
+#include "gate/recorder.h"
 
 #define OUTBOX_MEMORY (LIMIT_BACKLOG + (2u << 20))
 
@@ -20,6 +20,7 @@ typedef struct Outbox {
 	size_t head, tail;
 	uint64_t dropped; /* FRAMEs */
 	bool gone;	  /* the other side has ended */
+	Recorder *record; /* what is put is kept there, or NULL */
 } Outbox;
 
 void outbox_init(Outbox *o, int fd, void *mem);

@@ -235,6 +235,7 @@ void requests_drops(Gate *g, bool now)
 static void on_end(Gate *g, const Msg *m)
 {
 	(void)m;
+	recorder_end(&g->record);
 	g->phase = GATE_ENDING;
 }
 
@@ -271,6 +272,7 @@ void requests_take(Gate *g)
 	Msg m;
 
 	while (!g->engine_bad && !g->engine_gone && g->phase != GATE_ENDING && outgoing_has_room(g)) {
+		size_t from = g->requests.off;
 		MsgRead r = msg_get(&g->requests, 'E', &m);
 
 		if (r == MSG_EMPTY) {
@@ -282,6 +284,8 @@ void requests_take(Gate *g)
 			g->engine_bad = true;
 			return;
 		}
+		recorder_put(&g->record, RECORD_ENGINE,
+			     bytes_slice(BYTES(g->requests.p, g->requests.n), from, g->requests.off));
 		handlers[m.type](g, &m);
 	}
 }

@@ -63,6 +63,7 @@ typedef struct RunOptions {
 	Str program_name, program; /* for messages that name a line of it */
 	bool zones_none;   /* where no policy says zone(): nothing may be looked up (mcp) */
 	int write_fd;      /* pcapng goes here, or -1 */
+	int record_fd;     /* the stream of messages goes here (gate/recorder.h), or -1 */
 	uint64_t seed;
 	const char *iface; /* --iface: the only interface to use, or NULL */
 	bool insecure_dev; /* the root-owned policy allows it and the user asked: a

@@ -44,7 +44,7 @@ def schema(name):
 def test_help_lists_every_command(binary):
     r = sonde(binary, "help")
     assert r.returncode == 0
-    for command in ["run", "check", "fmt", "policy", "audit", "doc", "help", "version"]:
+    for command in ["run", "check", "replay", "fmt", "policy", "audit", "doc", "help", "version"]:
         assert f"\n  {command}" in r.stdout
         one = sonde(binary, command, "--help")
         assert one.returncode == 0 and one.stdout.startswith(f"usage: sonde {command}")
@@ -61,6 +61,10 @@ def test_help_lists_every_command(binary):
     (["check", "-e", "print(1)", "x.sonde"], "not both"),
     (["check", "-e", "print(1)", "-p", "x"], "-p name=value"),
     (["fmt"], "an argument is missing"),
+    (["replay"], "an argument is missing"),
+    (["replay", "a", "b"], "one argument too many"),
+    (["replay", "--seed", "1", "x"], "unknown option"),
+    (["run", "--read", "x", "--record", "y", "-e", "print(1)"], "--read stands alone"),
     (["policy", "shwo"], "one of show, check, init, allow"),
     (["audit", "verify"], "which file?"),
     (["audit", "look", "x"], "there is verify only"),
@@ -76,6 +80,8 @@ def test_wrong_usage_says_what_to_do(binary, args, says):
 @pytest.mark.parametrize("args, code, says", [
     (["check", "/nonexistent.sonde"], 5, "No such file"),
     (["check", "/"], 5, "is a directory"),
+    (["replay", "/nonexistent"], 5, "No such file"),
+    (["replay", "/etc/passwd"], 5, "no record"),
     (["check", "-e", "print(x"], 2, "E-SYNTAX"),
     (["check", "-e", "print(y)"], 2, "E-NAME"),
     (["policy", "check", "/nonexistent"], 5, "No such file"),

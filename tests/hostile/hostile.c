@@ -326,7 +326,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	RunOptions o = { .mode = RUN_GATE, .engine_main = hostile_main, .engine_ctx = &attack, .engine_memory = MEMORY,
-			 .peer_file = -1, .policies = policies, .event = event, .write_fd = -1, .seed = 1 };
+			 .peer_file = -1, .policies = policies, .event = event, .write_fd = -1, .record_fd = -1, .seed = 1 };
 	int rc = gate_run(&o, why);
 
 	printf("exit %d %s\n", rc, why);

@@ -734,6 +734,7 @@ int main(int argc, char **argv)
 			 .policies = policies,
 			 .event = event,
 			 .write_fd = -1,
+			 .record_fd = -1,
 			 .seed = 7 };
 	char why[RUN_WHY];
 	int i = 1, rc;
