@@ -130,12 +130,23 @@ static void start(Fake *f)
 
 /* ---- requests ---- */
 
+static void stop(Fake *f, int64_t at, StopReason why, const char *detail)
+{
+	Msg m = { .type = MSG_STOP, .stop = { (uint8_t)why, str_bytes(str_c(detail)) } };
+
+	if (!f->stopped)
+		fake_event(f, at, &m);
+	f->stopped = true;
+}
+
 static void notsent(Fake *f, uint32_t tx_id, int64_t at, NotSent why, const char *detail)
 {
 	Msg m = { .type = MSG_NOTSENT, .notsent = { tx_id, (uint8_t)why, str_bytes(str_c(detail)) } };
 
 	f->count.notsent++;
 	fake_event(f, at, &m);
+	if (why == NOTSENT_FRAME && ++f->refused >= LIMIT_REFUSED)
+		stop(f, at, STOP_REFUSED, "refused frames");
 }
 
 static void sent(Fake *f, uint32_t tx_id, int64_t at)
@@ -144,6 +155,12 @@ static void sent(Fake *f, uint32_t tx_id, int64_t at)
 
 	fake_event(f, at, &m);
 	f->count.last_tx_ns = at;
+}
+
+static void watched(Fake *f, Ip peer, Bytes packet)
+{
+	if (f->watch)
+		f->watch(f->watch_ctx, peer, packet);
 }
 
 static bool on_link(const Fake *f, Ip ip)
@@ -168,6 +185,7 @@ static void emit_ip(Fake *f, uint32_t tx_id, Bytes data, int64_t at)
 	} else if (!on_link(f, p.dst) && !f->gateway.v) {
 		notsent(f, tx_id, at, NOTSENT_NO_ROUTE, "network unreachable");
 	} else { /* the stamp is taken behind our own queue */
+		watched(f, p.dst, data);
 		sent(f, tx_id, at + f->local_queue);
 		fake_send(f, data, at + f->local_queue);
 	}
@@ -181,6 +199,7 @@ static void emit_ether(Fake *f, uint32_t tx_id, Bytes data, int64_t at)
 	if (type == 0x0800 || type == 0x86dd) {
 		emit_ip(f, tx_id, body, at);
 	} else if (type == 0x0806) {
+		watched(f, body.n >= 28 ? ip_from(4, body.p + 24) : (Ip){ 0 }, body);
 		sent(f, tx_id, at);
 		fake_arp(f, body, at);
 	} else {
@@ -200,11 +219,10 @@ static void emit_frame(Fake *f, const Msg *m)
 		f->count.in_flight_most = f->in_flight;
 	if (f->limit_packets && m->emit.purpose != PURPOSE_CLEANUP && f->count.probes > f->limit_packets) {
 		notsent(f, m->emit.tx_id, at, NOTSENT_BUDGET, "packets");
-		if (!f->stopped)
-			fake_event(f, at,
-				   &(Msg){ .type = MSG_STOP,
-					   .stop = { STOP_BUDGET, str_bytes(STR("packets")) } });
-		f->stopped = true;
+		stop(f, at, STOP_BUDGET, "packets");
+	} else if (m->emit.purpose != PURPOSE_CLEANUP &&
+		   (f->stopped || (f->limit_time && at > f->limit_time))) {
+		notsent(f, m->emit.tx_id, at, NOTSENT_BUDGET, "time");
 	} else if (m->emit.kind == EMIT_ETHER) {
 		emit_ether(f, m->emit.tx_id, data, at);
 	} else {
@@ -304,6 +322,12 @@ Fake *fake_new(Arena *a, uint64_t seed)
 Port *fake_port(Fake *f)
 {
 	return &f->port;
+}
+
+void fake_watch(Fake *f, FakeSentFn *watch, void *ctx)
+{
+	f->watch = watch;
+	f->watch_ctx = ctx;
 }
 
 FakeCount fake_count(const Fake *f)

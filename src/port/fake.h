@@ -15,9 +15,9 @@
  *   resolver 10.0.0.53
  *   ports 64                              own UDP and TCP ports handed out, from 61000 up
  *   limit packets 100 time 60s            what the budget allows
- *   local queue 20ms drops 3              frames wait that long in our own queue; frames that our capture loses
- *   hop 10.1.0.1 delay 2ms loss 0.1 ...   a router and the link before it
- *   host 10.20.3.4 via 10.0.0.254 10.1.0.1 delay 1ms tcp 80 udp 7 ...
+ *   local queue 20ms drops 3              frames wait that long in our own queue; frames that our capture
+ * loses hop 10.1.0.1 delay 2ms loss 0.1 ...   a router and the link before it host 10.20.3.4
+ * via 10.0.0.254 10.1.0.1 delay 1ms tcp 80 udp 7 ...
  *
  * Words of hop and host (those of the link before it, in both directions unless said):
  *   delay D, jitter D, loss P, dup P, reorder P (10 ms late), backloss P, backdelay D,
@@ -29,7 +29,10 @@
  * Words of a host:
  *   mac M, mac2 M (answers ARP and neighbour solicitations twice), tcp P,P.. udp P,P.. (open ports; UDP ones echo), discard P,P..,
  *   filtered P,P.. (silent), dns NAME=ADDR (repeatable: an answer on UDP 53), noecho, returns (sends
- *   every packet back as it is), broadcast (answers what is sent to everybody), mss N
+ *   every packet back as it is), broadcast (answers what is sent to everybody), mss N; and what a peer can
+ *   tell by: ttl N, tos N, id N, window N (of its answers), say HEX (payload of UDP answers in place of the
+ *   echo), code N (of its port unreachables), txt NAME=TEXT, copies N (more of each answer), mask N (answers
+ *   request k if bit k mod 8 is set), late N (answers request k 20 ms late if bit k mod 8 is set)
  *
  * Ownership: everything lives in the arena given.
  */
@@ -48,11 +51,16 @@ bool fake_config(Fake *f, Str text, Str *ret_error);
 
 Port *fake_port(Fake *f);
 
+/* Calls `watch` for each frame that leaves, in that order: its peer (of ARP the
+ * target) and its bytes from the IP or ARP header on, valid during the call. */
+typedef void FakeSentFn(void *ctx, Ip peer, Bytes packet);
+void fake_watch(Fake *f, FakeSentFn *watch, void *ctx);
+
 /* What happened, for assertions. */
 typedef struct FakeCount {
 	uint32_t emitted, probes, cleanups, notsent, frames;
-	uint32_t rst_seen;   /* resets that reached a host */
-	uint32_t half_open;  /* handshakes that nobody finished or reset */
+	uint32_t rst_seen;	 /* resets that reached a host */
+	uint32_t half_open;	 /* handshakes that nobody finished or reset */
 	uint32_t in_flight_most; /* most frames between EMIT and SENT */
 	int64_t last_tx_ns;
 } FakeCount;

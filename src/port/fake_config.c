@@ -105,6 +105,26 @@ static Str keep(Words *w, Str s)
 	return (Str){ arena_copy(w->f->a, s.p, s.n), s.n };
 }
 
+/* "0a1b": bytes; nothing else. */
+static Bytes read_hex(Words *w)
+{
+	Str s = word(w);
+	uint8_t *b = arena_alloc(w->f->a, s.n / 2);
+
+	w->bad |= s.n % 2 != 0;
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i];
+		unsigned digit = c >= 'a' && c <= 'f'	? (unsigned)(c - 'a') + 10
+				 : c >= '0' && c <= '9' ? (unsigned)(c - '0')
+							: 16;
+
+		w->bad |= digit > 15;
+		if (!w->bad)
+			b[i / 2] = (uint8_t)((unsigned)b[i / 2] << 4 | digit);
+	}
+	return BYTES(b, s.n / 2);
+}
+
 /* ---- links ---- */
 
 typedef struct LinkWord {
@@ -202,18 +222,44 @@ FakeHost *fake_host(Fake *f, Ip ip)
 	return NULL;
 }
 
-static void host_dns(Words *w, FakeHost *h)
+static void host_dns(Words *w, FakeHost *h, bool txt)
 {
 	Str s = word(w);
 	const char *eq = memchr(s.p, '=', s.n);
-	FakeName n = { 0 };
+	Str value = eq ? (Str){ eq + 1, s.n - (size_t)(eq + 1 - s.p) } : (Str){ 0 };
+	FakeName n = { .txt = txt ? keep(w, value) : (Str){ 0 } };
 
-	if (!eq || !ip_parse((Str){ eq + 1, s.n - (size_t)(eq + 1 - s.p) }, &n.ip)) {
+	if (!eq || (!txt && !ip_parse(value, &n.ip))) {
 		w->bad = true;
 		return;
 	}
 	n.name = keep(w, (Str){ s.p, (size_t)(eq - s.p) });
 	vec_push(w->f->a, &h->dns, n);
+}
+
+static const struct {
+	const char *name;
+	size_t at;
+} manner_words[] = {
+	{ "ttl", offsetof(FakeManner, ttl) },	{ "tos", offsetof(FakeManner, tos) },
+	{ "id", offsetof(FakeManner, id) },	{ "window", offsetof(FakeManner, window) },
+	{ "code", offsetof(FakeManner, code) }, { "copies", offsetof(FakeManner, copies) },
+	{ "mask", offsetof(FakeManner, mask) }, { "late", offsetof(FakeManner, late) },
+};
+
+static bool manner_word(Words *w, FakeManner *m, Str s)
+{
+	for (size_t i = 0; i < sizeof manner_words / sizeof *manner_words; i++)
+		if (str_is(s, manner_words[i].name)) {
+			*(uint32_t *)(void *)((char *)m + manner_words[i].at) = read_uint(w);
+			m->has_mask |= str_is(s, "mask");
+			return true;
+		}
+	if (!str_is(s, "say"))
+		return false;
+	m->say = read_hex(w);
+	m->has_say = true;
+	return true;
 }
 
 /* "via A B C": hops until a word that is no address. */
@@ -251,7 +297,9 @@ static bool host_word(Words *w, FakeHost *h, Str s)
 	else if (str_is(s, "filtered"))
 		read_ports(w, &h->filtered);
 	else if (str_is(s, "dns"))
-		host_dns(w, h);
+		host_dns(w, h, false);
+	else if (str_is(s, "txt"))
+		host_dns(w, h, true);
 	else if (str_is(s, "noecho"))
 		h->noecho = true;
 	else if (str_is(s, "returns"))
@@ -261,7 +309,7 @@ static bool host_word(Words *w, FakeHost *h, Str s)
 	else if (str_is(s, "mss"))
 		h->mss = read_uint(w);
 	else
-		return link_word(w, &h->link, s);
+		return manner_word(w, &h->manner, s) || link_word(w, &h->link, s);
 	return true;
 }
 

@@ -6,6 +6,7 @@
 
 enum {
 	HOST_TTL = 64,
+	LATE_MS = 20,
 	FULL_QUOTE = 548, /* RFC 1812 4.3.2.3: as much as fits 576 bytes */
 	SERVICE_NS = 20000,
 	FIN = 1,
@@ -14,6 +15,7 @@ enum {
 	ACK = 16,
 	MSS_DEFAULT = 1460,
 	RCODE_NXDOMAIN = 3,
+	DNS_TXT = 16,
 };
 
 static bool has_port(const FakePorts *s, uint16_t port)
@@ -40,8 +42,15 @@ static uint8_t *bytes_of(FakePacket *p)
 
 static void reply(Fake *f, FakeHost *h, FakePacket *r, int64_t at)
 {
+	const FakeManner *m = &h->manner;
+
+	r->ttl = m->ttl ? (uint8_t)m->ttl : r->ttl;
+	r->tos = (uint8_t)m->tos;
+	r->id = m->id ? (uint16_t)m->id : r->id;
 	fake_checksum(r);
-	fake_reply(f, h, h->npath, *r, at + SERVICE_NS);
+	at += SERVICE_NS + (h->late ? LATE_MS * NS_PER_MS : 0);
+	for (uint32_t i = 0; i <= m->copies; i++)
+		fake_reply(f, h, h->npath, *r, at + i);
 }
 
 /* ---- ICMP ---- */
@@ -102,10 +111,26 @@ static Str dns_name(Fake *f, Cursor *c)
 	}
 }
 
+/* An answer's data with its length: of TXT one string, else the address. */
+static void dns_data(Writer *w, const FakeName *n, bool txt)
+{
+	uint8_t size = (uint8_t)(txt ? n->txt.n : ip_len(n->ip));
+
+	wr_be16(w, (uint16_t)(size + txt));
+	if (txt)
+		wr_u8(w, size);
+	wr_bytes(w, txt ? str_bytes(n->txt) : BYTES(n->ip.b, size));
+}
+
+static bool dns_has(const FakeName *n, uint16_t type)
+{
+	return type == 1 ? n->ip.v == 4 : type == 28 ? n->ip.v == 6 : type == DNS_TXT && n->txt.n;
+}
+
 static void dns_input(Fake *f, FakeHost *h, const FakePacket *p, Bytes query, int64_t at)
 {
 	Cursor c = cursor(query);
-	Writer w = writer(arena_alloc(f->a, query.n + 64), query.n + 64);
+	Writer w = writer(arena_alloc(f->a, query.n + 320), query.n + 320);
 	const FakeName *found = NULL;
 
 	cur_skip(&c, 12);
@@ -115,9 +140,9 @@ static void dns_input(Fake *f, FakeHost *h, const FakePacket *p, Bytes query, in
 	if (c.bad)
 		return;
 	for (uint32_t i = 0; i < h->dns.n; i++)
-		if (str_eq(h->dns.p[i].name, name))
+		if (str_eq(h->dns.p[i].name, name) && (!found || dns_has(&h->dns.p[i], type)))
 			found = &h->dns.p[i];
-	bool give = found && ((type == 1 && found->ip.v == 4) || (type == 28 && found->ip.v == 6));
+	bool give = found && dns_has(found, type);
 	wr_bytes(&w, bytes_slice(query, 0, 2));
 	wr_be16(&w, found ? 0x8180 : 0x8180 | RCODE_NXDOMAIN);
 	wr_be16(&w, 1);
@@ -129,10 +154,17 @@ static void dns_input(Fake *f, FakeHost *h, const FakePacket *p, Bytes query, in
 		wr_be16(&w, type);
 		wr_be16(&w, 1);
 		wr_be32(&w, 300);
-		wr_be16(&w, (uint16_t)ip_len(found->ip));
-		wr_bytes(&w, BYTES(found->ip.b, ip_len(found->ip)));
+		dns_data(&w, found, type == DNS_TXT);
 	}
 	udp_reply(f, h, p, wr_done(&w), at);
+}
+
+static void port_unreachable(Fake *f, FakeHost *h, const FakePacket *p, int64_t at)
+{
+	bool v4 = p->src.v == 4;
+	uint8_t code = h->manner.code ? (uint8_t)h->manner.code : v4 ? 3 : 4;
+
+	fake_reply(f, h, h->npath, fake_error(f, h->ip, p, v4 ? 3 : 1, code, 0, FULL_QUOTE), at + SERVICE_NS);
 }
 
 static void udp_input(Fake *f, FakeHost *h, const FakePacket *p, int64_t at)
@@ -144,12 +176,9 @@ static void udp_input(Fake *f, FakeHost *h, const FakePacket *p, int64_t at)
 	if (port == 53 && h->dns.n)
 		dns_input(f, h, p, payload, at);
 	else if (has_port(&h->udp, port))
-		udp_reply(f, h, p, payload, at);
+		udp_reply(f, h, p, h->manner.has_say ? h->manner.say : payload, at);
 	else if (!has_port(&h->discard, port) && !has_port(&h->filtered, port))
-		fake_reply(
-			f, h, h->npath,
-			fake_error(f, h->ip, p, p->src.v == 4 ? 3 : 1, p->src.v == 4 ? 3 : 4, 0, FULL_QUOTE),
-			at + SERVICE_NS);
+		port_unreachable(f, h, p, at);
 }
 
 /* ---- TCP ---- */
@@ -173,7 +202,7 @@ static void tcp_reply(Fake *f, FakeHost *h, const FakePacket *p, uint32_t seq, u
 	put_be32(b + 8, ack);
 	b[12] = syn ? 6 << 4 : 5 << 4;
 	b[13] = flags;
-	put_be16(b + 14, 65535);
+	put_be16(b + 14, h->manner.window ? (uint16_t)h->manner.window : 65535);
 	if (syn)
 		put_be32(b + 20, 2u << 24 | 4u << 16 | (h->mss ? h->mss : MSS_DEFAULT));
 	reply(f, h, &r, at);
@@ -254,6 +283,11 @@ static void tcp_input(Fake *f, FakeHost *h, const FakePacket *p, int64_t at)
 
 void fake_host_input(Fake *f, FakeHost *h, const FakePacket *p, int64_t at)
 {
+	uint32_t bit = h->requests++ % 8;
+
+	h->late = h->manner.late >> bit & 1;
+	if (h->manner.has_mask && !(h->manner.mask >> bit & 1))
+		return;
 	if (h->returns) {
 		fake_reply(f, h, h->npath, *p, at);
 		return;

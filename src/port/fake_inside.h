@@ -42,7 +42,16 @@ typedef struct FakePorts {
 typedef struct FakeName {
 	Str name;
 	Ip ip;
+	Str txt;
 } FakeName;
+
+/* What a host's answers look like, and which of its requests it answers how. */
+typedef struct FakeManner {
+	uint32_t ttl, tos, id, window, code, copies;
+	bool has_say, has_mask;
+	Bytes say;
+	uint32_t mask, late;
+} FakeManner;
 
 typedef struct FakeHost {
 	Ip ip;
@@ -52,6 +61,9 @@ typedef struct FakeHost {
 	FakePorts tcp, udp, discard, filtered;
 	VEC(FakeName) dns;
 	uint32_t mss;
+	FakeManner manner;
+	uint32_t requests; /* that reached it */
+	bool late;	   /* of the one being answered */
 	uint32_t npath;
 	FakeHop *path[FAKE_PATH];
 } FakeHost;
@@ -94,6 +106,9 @@ struct Fake {
 	uint32_t drops; /* of the capture: the first frames */
 	uint32_t dropped;
 	uint32_t in_flight;
+	uint32_t refused;
+	FakeSentFn *watch;
+	void *watch_ctx;
 	FakeCount count;
 };
 

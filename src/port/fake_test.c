@@ -3,6 +3,7 @@
  * The simulated network, seen through its port.
  */
 #include "port/fake.h"
+#include "base/limits.h"
 #include "base/units.h"
 #include "wire/fields.h"
 #include "wire/test_packets.h"
@@ -216,6 +217,49 @@ static void udp_and_dns(void **state)
 	assert_int_equal(wire_num(dns, F_DNS_RCODE), 0);
 }
 
+static void count_sent(void *ctx, Ip peer, Bytes packet)
+{
+	uint32_t *n = ctx;
+
+	*n += peer.b[3] == 66 && packet.p[0] >> 4 == 4;
+}
+
+static void manners_of_a_host(void **state)
+{
+	uint32_t n = 0;
+
+	(void)state;
+	open_network("host 10.0.0.66 udp 7 say 0aff ttl 9 tos 8 id 77 mask 5 late 4 copies 1\n", 1);
+	fake_watch(f, count_sent, &n);
+	until(MSG_GO);
+	for (unsigned i = 0; i < 3; i++)
+		emit(EMIT_IP4,
+		     tp_ip4((TpIp){ .src = ME, .dst = 0x0a000042, .proto = 17, .ttl = 64 },
+			    tp_udp(5000, 7, TP_TEXT("hi"))),
+		     0);
+	assert_int_equal(n, 3);
+	for (unsigned i = 0; i < 4; i++) { /* requests 0 and 2, twice each; 2 is late */
+		Msg m = until(MSG_FRAME);
+		WirePacket p = frame(m);
+
+		assert_true(bytes_eq(p.payload, TP_TEXT("\x0a\xff")));
+		assert_int_equal(wire_num(wire_find(&p, WIRE_IP), F_IP_TTL), 9);
+		assert_int_equal(wire_num(wire_find(&p, WIRE_IP), F_IP_TOS), 8);
+		assert_int_equal(wire_num(wire_find(&p, WIRE_IP), F_IP_ID), 77);
+		assert_int_equal(m.frame.rx_ns >= 20 * NS_PER_MS, i > 1);
+	}
+	assert_int_equal(fake_count(f).frames, 4);
+}
+
+static void refused_frames_end_the_run(void **state)
+{
+	(void)state;
+	until(MSG_GO);
+	for (unsigned i = 0; i < LIMIT_REFUSED; i++)
+		emit(EMIT_IP4, TP_TEXT("no packet"), 0);
+	assert_int_equal(until(MSG_STOP).stop.reason, STOP_REFUSED);
+}
+
 static void arp_by_two(void **state)
 {
 	uint8_t request[42] = { 255, 255, 255, 255, 255, 255, 2, 0,  0, 0, 0, 1, 8, 6, 0, 1, 8, 0,  6, 4, 0,
@@ -286,6 +330,8 @@ int main(void)
 		T(steps_of_the_mtu),
 		T(tcp_ports),
 		T(udp_and_dns),
+		T(manners_of_a_host),
+		T(refused_frames_end_the_run),
 		T(arp_by_two),
 		T(nobody_on_the_link),
 		T(the_same_bit_for_bit),
