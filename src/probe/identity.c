@@ -70,6 +70,13 @@ uint16_t identity_port(const IdentityPool *pool, uint8_t proto, Ip src, Ip dst, 
 	return g->port.p[(draw(pool->seed, dst, SITE_PORT, proto) % g->port.n + n) % g->port.n];
 }
 
+uint32_t identity_ports(const IdentityPool *pool, uint8_t proto, Ip src)
+{
+	const OwnPorts *g = group_of(pool, proto, src);
+
+	return g ? g->port.n : 0;
+}
+
 Ip packet_destination(const WirePacket *p)
 {
 	enum { SOLICITATION = 135 };

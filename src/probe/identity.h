@@ -50,6 +50,8 @@ Identity identity_draw(uint64_t seed, Ip dst, uint64_t n);
 
 /* The source port (ICMP: id) for packet n to dst, or 0: we own none that fits. */
 uint16_t identity_port(const IdentityPool *pool, uint8_t proto, Ip src, Ip dst, uint64_t n);
+/* How many ports of ours packets from src can be given. */
+uint32_t identity_ports(const IdentityPool *pool, uint8_t proto, Ip src);
 
 /* Sets what is free in p, whose layers it copies to the arena before it writes on
  * them: source address, ports, ids.  Returns NULL or why it can't ("no UDP port

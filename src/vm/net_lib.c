@@ -31,11 +31,14 @@ bool bi_at_ttl(Vm *vm, const Value *args, uint32_t n, Value *ret)
 			   args[1], ret);
 }
 
+/* Different n, different ports, as far as the gate gives them: where the start held too
+ * few (the program names ports as well), more are asked for; so ask for the highest n
+ * first: each that comes shifts the others. */
 bool bi_own_port(Vm *vm, const Value *args, uint32_t n, Value *ret)
 {
 	Engine *e = vm_ctx(vm);
 	int64_t number;
-	bool held;
+	bool held = true;
 	Str proto;
 	Ip dst;
 
@@ -47,13 +50,11 @@ bool bi_own_port(Vm *vm, const Value *args, uint32_t n, Value *ret)
 	if (!r)
 		return engine_halt(e, vm);
 	uint8_t ip_proto = str_is(proto, "tcp") ? PROTO_TCP : PROTO_UDP;
-	uint16_t port = identity_port(&e->pool, ip_proto, r->src, dst, (uint64_t)number);
-	if (!port && r->ok) {
+	while (r->ok && held && identity_ports(&e->pool, ip_proto, r->src) <= (uint64_t)number &&
+	       identity_ports(&e->pool, ip_proto, r->src) < LIMIT_START_PORTS)
 		if (!engine_claim(e, ip_proto, r->src, 0, &held))
 			return engine_halt(e, vm);
-		port = identity_port(&e->pool, ip_proto, r->src, dst, (uint64_t)number);
-	}
-	*ret = val_int(port);
+	*ret = val_int(identity_port(&e->pool, ip_proto, r->src, dst, (uint64_t)number));
 	return true;
 }
 

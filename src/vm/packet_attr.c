@@ -442,7 +442,22 @@ RECORD_ATTR(DNSRR, name, record_field(vm, self, "rrname", ret))
 RECORD_ATTR(DNSRR, rrname, record_field(vm, self, "rrname", ret))
 RECORD_ATTR(DNSRR, type, record_text(vm, self, "type", "TYPE", ret))
 RECORD_ATTR(DNSRR, rclass, record_field(vm, self, "rclass", ret))
-RECORD_ATTR(DNSRR, ttl, record_field(vm, self, "ttl", ret))
+
+/* RFC 6891 6.1.3: what is a TTL elsewhere holds the upper bits of the rcode, a version and flags. */
+static bool record_ttl(Vm *vm, Value self, Value *ret)
+{
+	const WireLayer *l = &val_packet(self)->layer[0];
+
+	if (l->proto->id != WIRE_DNSRROPT)
+		return record_field(vm, self, "ttl", ret);
+	*ret = val_int((int64_t)(wire_num(l, F_DNSRROPT_EXTRCODE) << 24 | wire_num(l, F_DNSRROPT_VERSION) << 16 |
+				 wire_num(l, F_DNSRROPT_Z)));
+	if (received(val_packet(self)))
+		ret->vf |= VF_PEER;
+	return true;
+}
+
+RECORD_ATTR(DNSRR, ttl, record_ttl(vm, self, ret))
 
 RECORD_ATTR(SNMPVARBIND, oid, record_field(vm, self, "oid", ret))
 RECORD_ATTR(SNMPVARBIND, value, record_field(vm, self, "value", ret))
