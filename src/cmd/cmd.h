@@ -23,6 +23,7 @@ extern const Command cmd_check;
 extern const Command cmd_replay;
 extern const Command cmd_fmt;
 extern const Command cmd_policy;
+extern const Command cmd_ledger;
 extern const Command cmd_audit;
 extern const Command cmd_doc;
 extern const Command cmd_version;

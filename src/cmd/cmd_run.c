@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/engine.h"
+#include "cmd/ledgers.h"
 #include "cmd/params.h"
 #include "cmd/policies.h"
 #include "cmd/recording.h"
@@ -204,6 +205,7 @@ static int run_run(const Command *cmd, const void *options)
 			   .write_fd = -1,
 			   .record_fd = -1,
 			   .seed = ro.seed,
+			   .session = ledgers_session(&s.a),
 			   .iface = o->iface,
 			   .insecure_dev = o->insecure_dev };
 	exit = prepare(o, &s, &policies, &run, &reader);

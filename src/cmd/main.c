@@ -3,12 +3,14 @@
  * sonde: argv to a row of the table of commands.
  */
 #include "cmd/cmd.h"
+#include "sys/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-const Command *const commands[] = { &cmd_run,   &cmd_check, &cmd_replay, &cmd_fmt,     &cmd_policy,
-				    &cmd_audit, &cmd_doc,   &cmd_help,	 &cmd_version, NULL };
+const Command *const commands[] = { &cmd_run,	 &cmd_check, &cmd_replay, &cmd_fmt,  &cmd_policy,
+				    &cmd_ledger,
+				    &cmd_audit,	 &cmd_doc,   &cmd_help,	  &cmd_version, NULL };
 
 static const Command *find(const char *name)
 {
@@ -56,6 +58,9 @@ static int run(const Command *c, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	/* of a setgid binary: files that the caller names are his own affair */
+	if (state_group_hide())
+		return cmd_fail(SONDE_EXIT_ENVIRONMENT, "the group of this binary can't be put aside");
 	const char *name = argc > 1 ? argv[1] : "help";
 
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)

@@ -23,6 +23,7 @@
 #include "gate/links.h"
 #include "gate/neigh.h"
 #include "gate/outbox.h"
+#include "gate/purse.h"
 #include "gate/stamps.h"
 #include "gate/timeline.h"
 #include "sys/packet.h"
@@ -83,6 +84,7 @@ typedef struct Gate {
 	Flows flows;
 	FrameCheck check;
 	Meter meter;
+	Purse purse;
 	FrameFilter capture; /* what of others' traffic may come up */
 
 	/* kernel */
@@ -213,6 +215,8 @@ void ending_answered(Gate *g, Bytes frame, bool ether);
 int64_t ending_quiet_at(const Gate *g);
 /* The kernel may have our ports again: netd removes its table while we report. */
 void ending_let_go(Gate *g);
+/* The evidence's last link, told to cmd. */
+void ending_evidence(Gate *g);
 /* Figures and verdict to cmd. */
 void ending_report(Gate *g);
 /* A line of the gate's own for cmd. */

@@ -494,7 +494,7 @@ static const char *log_catch_up(const Ledger *l, Head *h, uint64_t size)
 	return NULL;
 }
 
-#define LOG_PATH LEDGER_FOLDER "/" LEDGER_LOG
+#define LOG_PATH STATE_FOLDER "/" LEDGER_LOG
 
 /* The log ends where the ledger says. */
 static const char *log_ready(const Ledger *l, Head *h)
@@ -545,8 +545,10 @@ const char *ledger_log(Ledger *l, const char *event, void (*write)(LogLine *line
 	log_str(&line, "session", str_c(l->session));
 	write(&line, ctx);
 	why = log_end(&line, &after) ? log_append(l, &h, &line) : "a line for the log is too long: nothing is sent";
-	if (!why)
+	if (!why) {
 		h.log = after;
+		l->log_seq = after.seq;
+	}
 	return leave(l, &h, why);
 }
 

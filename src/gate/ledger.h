@@ -20,11 +20,11 @@
 #include "base/limits.h"
 #include "gate/ledger_row.h"
 #include "gate/log.h"
+#include "sys/state.h"
 
-#define LEDGER_FOLDER "/var/lib/sonde"
 #define LEDGER_FILE "ledger"
 #define LEDGER_LOG "log"
-#define LEDGER_PATH LEDGER_FOLDER "/" LEDGER_FILE
+#define LEDGER_PATH STATE_FOLDER "/" LEDGER_FILE
 
 /* A piece of a reservation: large enough to lock seldom, small enough to leave
  * something to runs beside. */
@@ -39,6 +39,7 @@ typedef struct Ledger {
 	uint32_t row;	/* the session's, once found */
 	bool row_known;
 	int64_t now;	/* the ledger's time at the last call */
+	uint64_t log_seq; /* of the last line that was appended */
 } Ledger;
 
 typedef struct LedgerPeer {

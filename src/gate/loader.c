@@ -74,7 +74,7 @@ static bool read_manifest(Loader *l)
 
 /* ---- names and rules ---- */
 
-static void note_findings(Loader *l, uint32_t from)
+void loader_note_findings(Loader *l, uint32_t from)
 {
 	for (uint32_t i = from; i < l->findings.v.n; i++) {
 		const Finding *f = &l->findings.v.p[i];
@@ -96,7 +96,8 @@ static RulesInput rules_input(const Loader *l)
 			     .npins = l->pins.n,
 			     .own = l->own,
 			     .nown = l->g->links.naddr,
-			     .zone_default_all = !l->o->zones_none };
+			     .zone_default_all = !l->o->zones_none,
+			     .ledger = l->ledger.fd >= 0 };
 }
 
 static bool refused(Loader *l)
@@ -136,9 +137,11 @@ static bool look_up_names(Loader *l)
 	if (!l->manifest.names.n && !l->manifest.uses_resolver)
 		return true;
 	if (!rules_check_names(&in, &l->findings)) {
-		note_findings(l, 0);
+		loader_note_findings(l, 0);
 		return refused(l);
 	}
+	if (!loader_reserve(l))
+		return false;
 	resolvers_of(l);
 	for (uint32_t i = 0; i < l->manifest.names.n; i++) {
 		Str name = l->manifest.names.p[i];
@@ -159,7 +162,7 @@ static bool make_rules(Loader *l)
 	RulesInput in = rules_input(l);
 
 	l->rules = rules_make(&in, &l->findings);
-	note_findings(l, told);
+	loader_note_findings(l, told);
 	return l->rules || refused(l);
 }
 
@@ -167,8 +170,8 @@ static bool make_rules(Loader *l)
 
 static bool load(Loader *l)
 {
-	return read_policies(l) && read_manifest(l) && look_up_names(l) && make_rules(l) &&
-	       loader_plan(l) && loader_open(l) && loader_gate_init(l);
+	return read_policies(l) && loader_ledger(l) && read_manifest(l) && look_up_names(l) && make_rules(l) &&
+	       loader_plan(l) && loader_open(l) && loader_gate_init(l) && loader_started(l);
 }
 
 /* The engine is told that nothing will run, cmd why. */
@@ -182,6 +185,7 @@ static int refuse(Loader *l)
 	Msg end = { .type = MSG_GATE_END,
 		    .gate_end = { .exit = (uint8_t)l->exit, .message = str_bytes(str_c(l->why)) } };
 
+	loader_refused(l);
 	proc_close(&l->fds.netd); /* nothing will be opened */
 	if (l->exit != SONDE_EXIT_OK && msg_put(&w, &stop)) {
 		proc_send(l->fds.engine, wr_done(&w), NULL, 0);
@@ -213,6 +217,7 @@ static bool init(Loader *l, const RunOptions *o, const LoaderFds *fds, jmp_buf *
 	if (!mem)
 		return false;
 	l->o = o;
+	l->ledger.fd = l->ledger.log_fd = -1;
 	l->fds = *fds;
 	l->a = &l->arena;
 	arena_init_zeroed(l->a, mem, LOADER_ARENA, full);
@@ -248,6 +253,8 @@ int loader_main(const RunOptions *o, const LoaderFds *fds)
 		return SONDE_EXIT_ENVIRONMENT;
 	gate_loop(l.g);
 	ending_let_go(l.g);
+	ending_evidence(l.g);
+	loader_settle(&l);
 	ending_report(l.g);
 	return l.g->exit;
 }

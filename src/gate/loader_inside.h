@@ -4,6 +4,7 @@
  *
  *   loader.c       the process: manifest, policies, names, rules
  *   loader_plan.c  interfaces, ports and filters -> the plan
+ *   loader_state.c what outlives a run: ledger, log
  *   loader_start.c the opener's answer, the gate's state, what the engine is told
  */
 #ifndef SONDE_GATE_LOADER_INSIDE_H
@@ -14,7 +15,11 @@
 #include "gate/lookup.h"
 #include "gate/plan.h"
 
-enum { LOADER_WHY = 512, SOURCES = 16 };
+enum {
+	LOADER_WHY = 512,
+	SOURCES = 16,
+	LOADER_FREE_FROM = 61000, /* above Linux' own range of ephemeral ports */
+};
 
 typedef struct Loader {
 	const RunOptions *o;
@@ -28,6 +33,11 @@ typedef struct Loader {
 	VEC(Pin) pins;
 	Lookups lookups;
 	Rules *rules;
+	Ledger ledger; /* fd -1: there is none */
+	PlanState state;
+	LedgerCount early; /* reserved for look-ups */
+	uint64_t start_seq; /* the line of the log that the run began with */
+	uint8_t *held_ports[2]; /* of TCP and UDP: a bit for each free port that another session still has */
 	Plan *plan;
 	PlanOpened *opened;
 	bool *free_port; /* per row of the plan: nobody asked for this number */
@@ -38,6 +48,18 @@ typedef struct Loader {
 
 /* Notes why the run does not start; always false. */
 bool loader_fail(Loader *l, int exit, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Tells cmd the findings from this one on. */
+void loader_note_findings(Loader *l, uint32_t from);
+
+/* loader_state.c: false after loader_fail(). */
+bool loader_ledger(Loader *l);	/* before anything is sent, look-ups too */
+bool loader_reserve(Loader *l); /* for the look-ups */
+bool loader_started(Loader *l); /* the run is counted, its ports are held, the log has it */
+void loader_refused(Loader *l); /* the log has it */
+bool loader_port_held(Loader *l, uint8_t proto, uint16_t port); /* a free port, still another session's */
+void loader_ports_warm(Loader *l, uint8_t proto, const PortSet *named); /* fails if one of them is */
+void loader_settle(Loader *l);	/* the run is over */
 
 /* loader_plan.c: false after loader_fail(). */
 bool loader_plan(Loader *l);

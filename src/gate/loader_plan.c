@@ -13,7 +13,7 @@
 
 enum {
 	FEW = 16,	     /* so many addresses of a range are asked one by one */
-	FREE_FROM = 61000,   /* above Linux' own range of ephemeral ports */
+	FREE_FROM = LOADER_FREE_FROM,
 	FREE_PORTS = 65536 - FREE_FROM,
 	ICMP_IDS = 4,
 	RX_LEAST = 4 << 20, RX_MOST = 64 << 20, RX_PER_FRAME = 2304, /* an skb of one frame */
@@ -201,16 +201,21 @@ static void hold_free(Ports *p, Ip src, uint8_t proto)
 
 	if (!first_time(p, src, proto))
 		return;
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0, got = 0; got < n && i < FREE_PORTS; i++) {
 		uint64_t r = rng_mix((uint64_t)p->base << 32 | p->used++);
 		uint16_t port = icmp ? (uint16_t)(r | 1) : (uint16_t)(FREE_FROM + (p->base + i) % FREE_PORTS);
 
+		if (!icmp && loader_port_held(p->l, proto, port))
+			continue;
 		hold(p, src, proto, port, true);
+		got++;
 	}
 }
 
 static void hold_named(Ports *p, Ip src, const Emission *e)
 {
+	if (e->proto == IPPROTO_TCP || e->proto == IPPROTO_UDP)
+		loader_ports_warm(p->l, e->proto, &e->sports);
 	for (uint32_t i = 0; i < e->sports.n; i++)
 		for (uint32_t port = e->sports.p[i].lo; port <= e->sports.p[i].hi; port++)
 			hold(p, src, e->proto, (uint16_t)port, false);
@@ -296,6 +301,8 @@ bool loader_plan(Loader *l)
 	if (!filters_capture(l->rules, l->a, &l->g->capture, &why))
 		return loader_fail(l, SONDE_EXIT_POLICY, "%.*s", STR_ARG(why));
 	plan_ports(l);
+	if (l->why[0])
+		return false;
 	filters_receive(l->rules, &l->g->capture, l->plan);
 	return true;
 }

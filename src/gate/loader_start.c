@@ -146,6 +146,9 @@ static void init_rules(Loader *l, uint64_t seed)
 	frame_check_init(&g->check, l->a, l->rules, &g->owned, &g->flows);
 	meter_init(&g->meter, l->a, l->rules, seed);
 	/* guardrails.md 2: a look-up is an emission by the gate, counted */
+	purse_init(&g->purse, l->a, l->ledger.fd >= 0 ? &l->ledger : NULL, &l->rules->budget, l->manifest.worst.packets);
+	purse_put(&g->purse, &l->early);
+	purse_look_ups(&g->purse, l->lookups.queries, l->lookups.bytes);
 	g->meter.used_packets += l->lookups.queries;
 	g->meter.used_bytes += l->lookups.bytes;
 	g->sent_packets = l->lookups.queries;

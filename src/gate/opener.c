@@ -2,14 +2,17 @@
 #include "gate/opener.h"
 
 #include "base/exits.h"
+#include "gate/ledger.h"
 #include "gate/netd.h"
 #include "gate/plan.h"
 #include "sys/nft.h"
 #include "sys/packet.h"
 #include "sys/proc.h"
 #include "sys/sandbox.h"
+#include "sys/state.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -167,6 +170,30 @@ static int open_by_plan(Opener *o)
 	return 0;
 }
 
+/* ---- what outlives a run ---- */
+
+/* By the binary's group, or as root; before either is given up. */
+static int state_tell(Opener *o)
+{
+	PlanState s = { 0 };
+	int fds[2], n = 0, r = state_group_use(), folder = r ? r : state_folder(NULL);
+	int ledger = folder < 0 ? folder : state_file(folder, LEDGER_FILE, O_RDWR);
+	int log = folder < 0 ? folder : state_file(folder, LEDGER_LOG, O_RDWR | O_APPEND);
+
+	if (ledger >= 0)
+		fds[n++] = ledger;
+	if (log >= 0)
+		fds[n++] = log;
+	s.ledger_err = ledger < 0 ? -ledger : 0;
+	s.log_err = log < 0 ? -log : 0;
+	r = proc_send(o->gate_fd, BYTES(&s, sizeof s), fds, (size_t)n);
+	for (int i = 0; i < n; i++)
+		proc_close(&fds[i]);
+	if (folder >= 0)
+		close(folder);
+	return r;
+}
+
 /* ---- the process ---- */
 
 static bool drop_to(uint64_t caps)
@@ -196,9 +223,11 @@ int opener_main(int gate_fd, uint32_t number)
 
 	signal(SIGINT, SIG_IGN); /* Ctrl-C is for cmd; the table must outlive it */
 	signal(SIGPIPE, SIG_IGN);
-	if (!o || sandbox_leave_root(caps & sandbox_caps(), &who) || !drop_to(caps))
+	if (!o)
 		return SONDE_EXIT_ENVIRONMENT;
 	o->gate_fd = gate_fd;
+	if (state_tell(o) || state_group_drop() || sandbox_leave_root(caps & sandbox_caps(), &who) || !drop_to(caps))
+		return SONDE_EXIT_ENVIRONMENT;
 	o->warm = packet_warm_up();
 	o->nft = nft_open(number);
 	proc_seal();

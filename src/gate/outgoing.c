@@ -351,7 +351,8 @@ static MeterFrame slot_cost(const Gate *g, const Slot *s)
 static bool budget_ready(Gate *g, Slot *s, int64_t now, bool *ret_refused)
 {
 	MeterFrame f = slot_cost(g, s);
-	MeterAnswer a = meter_ask(&g->meter, &f, now);
+	const char *lacks = purse_lacks(&g->purse, &f);
+	MeterAnswer a = lacks ? (MeterAnswer){ .say = METER_REFUSE, .bound = lacks } : meter_ask(&g->meter, &f, now);
 
 	*ret_refused = a.say == METER_REFUSE;
 	if (a.say == METER_SEND) {
@@ -359,6 +360,7 @@ static bool budget_ready(Gate *g, Slot *s, int64_t now, bool *ret_refused)
 			s->paced = now - s->due;
 			g->held++;
 		}
+		purse_pay(&g->purse, &f);
 		g->sent_packets += f.packets;
 		g->sent_bytes += f.bytes;
 		g->sent_syn += f.syn;
@@ -369,7 +371,10 @@ static bool budget_ready(Gate *g, Slot *s, int64_t now, bool *ret_refused)
 		return false;
 	}
 	outgoing_notsent(g, s, NOTSENT_BUDGET, a.bound);
-	gate_stop(g, STOP_BUDGET, SONDE_EXIT_BUDGET, "%s", a.bound);
+	if (g->purse.fault)
+		gate_stop(g, STOP_ENVIRONMENT, SONDE_EXIT_ENVIRONMENT, "%s", g->purse.fault);
+	else
+		gate_stop(g, STOP_BUDGET, SONDE_EXIT_BUDGET, "%s", a.bound);
 	return false;
 }
 

@@ -15,6 +15,13 @@
 
 enum { PLAN_MAGIC = 0x53504c31, PLAN_FILTER = 1024 };
 
+/* What the opener says first: the ledger and the log, or why not.  With it come the
+ * descriptors that are there, in this order. */
+typedef struct PlanState {
+	int32_t ledger_err; /* errno; ENOENT: there is none */
+	int32_t log_err;
+} PlanState;
+
 /* Receive filters by kind of link: with an Ethernet header or without. */
 enum { PLAN_BARE, PLAN_ETHER, PLAN_LINKS };
 

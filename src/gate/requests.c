@@ -65,8 +65,36 @@ static uint16_t random_port(void)
 	return (uint16_t)(FREE_FROM + r % (65536 - FREE_FROM));
 }
 
+static bool is_icmp(uint8_t proto)
+{
+	return proto == IPPROTO_ICMP || proto == IPPROTO_ICMPV6;
+}
+
+/* Whether the port is another session's from a run that has just ended. */
+static bool claim_warm(Gate *g, const Held *h)
+{
+	int64_t wait_s = 0;
+
+	if (!g->purse.ledger || is_icmp(h->proto))
+		return false;
+	g->purse.fault = ledger_port_wait(g->purse.ledger, (LedgerPort){ h->proto, h->port }, &wait_s);
+	return wait_s > 0 || g->purse.fault;
+}
+
+/* If the run dies, its ports are its session's all the same. */
+static void claim_note(Gate *g, const Held *h)
+{
+	LedgerPort port = { h->proto, h->port };
+	LedgerBill b = { .port = &port,
+			 .nports = 1,
+			 .hold_s = g->rules->budget.v[BOUND_TIME] / NS_PER_S + 1 + LEDGER_PORT_HOLD_S };
+
+	if (g->purse.ledger && !is_icmp(h->proto))
+		g->purse.fault = ledger_settle(g->purse.ledger, &b);
+}
+
 /* Holds the port that was asked for, or a free one. */
-static int claim_take(Held *h, int iface)
+static int claim_take(Gate *g, Held *h, int iface)
 {
 	bool any = h->port == 0;
 	int fd = -EADDRINUSE;
@@ -74,14 +102,9 @@ static int claim_take(Held *h, int iface)
 	for (int i = 0; i < (any ? FREE_TRIES : 1) && fd == -EADDRINUSE; i++) {
 		if (any)
 			h->port = random_port();
-		fd = hold_take(h, iface);
+		fd = claim_warm(g, h) ? -EADDRINUSE : hold_take(h, iface);
 	}
 	return fd;
-}
-
-static bool is_icmp(uint8_t proto)
-{
-	return proto == IPPROTO_ICMP || proto == IPPROTO_ICMPV6;
 }
 
 static const char *claim(Gate *g, Held *h)
@@ -98,7 +121,7 @@ static const char *claim(Gate *g, Held *h)
 		return fault;
 	if (g->nholds == LIMIT_OWN_PORTS)
 		return "no more ports are held for one run";
-	fd = claim_take(h, 0);
+	fd = claim_take(g, h, 0);
 	if (fd < 0)
 		return fd == -EADDRINUSE ? "the kernel holds it for somebody else" : "the kernel refuses it";
 	r = netd_add(g->netd_fd, fd);
@@ -107,6 +130,7 @@ static const char *claim(Gate *g, Held *h)
 		return r ? "netd could not hide it from the kernel" : "no more ports are held for one run";
 	}
 	g->holds[g->nholds++] = fd;
+	claim_note(g, h);
 	return NULL;
 }
 

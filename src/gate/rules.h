@@ -127,6 +127,9 @@ typedef struct RulesInput {
  * lie outside the zones.  False if any was refused. */
 bool rules_check_names(const RulesInput *in, Findings *f);
 
+/* Before anything else: refuses bounds per hour where there is no ledger to keep them. */
+bool rules_check_ledger(const RulesInput *in, Findings *f);
+
 /* NULL if anything was refused; Findings say what and why. */
 Rules *rules_make(const RulesInput *in, Findings *f);
 

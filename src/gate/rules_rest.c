@@ -110,8 +110,17 @@ static void check_ledger(Maker *k)
 			if (declares(&p->decls.budget, hourly[j]))
 				refuse(k, nowhere, p, p->decls.budget.span[hourly[j]],
 				       str_printf(k->a, "there is no ledger to keep %s in", bound_name(hourly[j])),
-				       STR("nothing is sent under a bound that can't be kept"));
+				       STR("nothing is sent under a bound that can't be kept: as root, `sonde ledger init` makes a ledger"));
 		}
+}
+
+bool rules_check_ledger(const RulesInput *in, Findings *f)
+{
+	Maker k = { .in = in, .a = f->a, .f = f };
+	uint32_t before = f->refused;
+
+	check_ledger(&k);
+	return f->refused == before;
 }
 
 void make_budget(Maker *k)

@@ -8,6 +8,7 @@
 #include "sys/clock.h"
 #include "sys/proc.h"
 #include "sys/sandbox.h"
+#include "sys/state.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -263,6 +264,8 @@ static int start(Run *r)
 		e = sandbox_prepare();
 	if (!e && r->o->mode == RUN_GATE)
 		e = fork_opener(r);
+	if (!e)
+		e = state_group_drop();
 	if (!e)
 		e = sandbox_leave_root(0, &r->user);
 	if (!e)

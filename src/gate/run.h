@@ -65,6 +65,7 @@ typedef struct RunOptions {
 	int write_fd;      /* pcapng goes here, or -1 */
 	int record_fd;     /* the stream of messages goes here (gate/recorder.h), or -1 */
 	uint64_t seed;
+	const char *session; /* who pays: "uid 1000" */
 	const char *iface; /* --iface: the only interface to use, or NULL */
 	bool insecure_dev; /* the root-owned policy allows it and the user asked: a
 			      sandbox layer that is missing is a warning, not the end */

@@ -101,6 +101,11 @@ static const CallRow gate_rows[] = {
 	CALL(epoll_ctl, "the loop"),
 	CALL(timerfd_settime, "pacing"),
 	CALL(getsockopt, "PACKET_STATISTICS"),
+	CALL(flock, "the ledger"),
+	CALL(pread64, "the ledger"),
+	CALL(pwrite64, "the ledger"),
+	CALL(fstat, "where the log ends"),
+	CALL(newfstatat, "where the log ends"),
 	CALL_IF(ioctl, 1, SIOCOUTQ, "what still waits in the queue"),
 	CALL_IF(ioctl, 1, SIOCGIFFLAGS, "is the link up"),
 };

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The ledger as commands use it: opened with the binary's group, for that moment.
+ */
+#ifndef SONDE_CMD_LEDGERS_H
+#define SONDE_CMD_LEDGERS_H
+
+#include "base/arena.h"
+#include "gate/ledger.h"
+
+/* guardrails.md 2: on the command line, the real uid pays. */
+const char *ledgers_session(Arena *a);
+
+/* NULL, or a sentence with what to do. */
+const char *ledgers_open(Arena *a, Ledger *ret_l);
+void ledgers_close(Ledger *l);
+
+/* Makes the folder, as root; an exit code, after saying what was done. */
+int ledgers_init(bool replace);
+
+#endif
