@@ -124,13 +124,6 @@ static void check_form(WireBuild *b, const WireLayer *l)
 					 q->fields[i].name);
 }
 
-/* Whether the image of an encoded layer stands nowhere in the frame: variable fields
- * come in between.  What is computed of those is derived by `prepare`. */
-static bool is_apart(const WireProto *q)
-{
-	return q->encode || (q->nvars && q->fields[q->var[0]].bit / 8u < q->fixed);
-}
-
 /* Gives each layer its place; the length of the frame. */
 static size_t give_places(WireBuild *b, const WirePacket *p)
 {
@@ -140,7 +133,7 @@ static size_t give_places(WireBuild *b, const WirePacket *p)
 		WireLayer *l = &b->out->layer[i];
 
 		*l = p->layer[i];
-		if (is_apart(l->proto))
+		if (l->proto->apart)
 			wire_layer_copy(l, &p->layer[i], b->a);
 		if (l->proto->variant)
 			check_form(b, l);
@@ -170,7 +163,7 @@ static void put_layer(WireBuild *b, unsigned at)
 	if (prefix == 2)
 		put_be16(to - 2, (uint16_t)(end + b->body.n));
 	(void)wire_layer_encode(l, to);
-	if (is_apart(l->proto))
+	if (l->proto->apart)
 		return;
 	for (unsigned i = 0; i < l->proto->nvars; i++) {
 		uint32_t n = (uint32_t)l->var[i].n;

@@ -126,11 +126,13 @@ WireCsum wire_check(const WirePacket *p, unsigned layer)
 		return l->off + l->len <= p->frame.n ?
 			       verdict(0, bytes_slice(p->frame, l->off, l->off + l->len)) :
 			       CSUM_UNKNOWN;
-	if (!(WIRE_BIT(id) &
+	if (!l->proto->check && !(WIRE_BIT(id) &
 	      (WIRE_BIT(WIRE_TCP) | WIRE_BIT(WIRE_UDP) | WIRE_BIT(WIRE_ICMP) | WIRE_BIT(WIRE_ICMPV6))))
 		return CSUM_NONE;
 	if (!covered(p, layer, &b))
 		return CSUM_UNKNOWN;
+	if (l->proto->check)
+		return l->proto->check(p, layer, b);
 	if (id == WIRE_UDP)
 		return check_udp(p, layer, b);
 	if (id == WIRE_ICMP)

@@ -29,7 +29,7 @@ static bool parse(WireParse *p, WireLayer *l)
 
 	if (!h || !wire_take(p, l, HDR))
 		return false;
-	wire_follow_ethertype(p, get_be16(h + 2));
+	wire_follow_type_or_length(p, get_be16(h + 2));
 	return true;
 }
 

@@ -17,7 +17,7 @@
 #include "wire/build.h"
 #include "wire/parse.h"
 
-enum { HDR = 14 };
+enum { HDR = 14, LENGTH_MOST = 1500 };
 
 static const WireField fields[] = {
 	[F_ETHER_DST] =
@@ -33,9 +33,13 @@ static bool parse(WireParse *p, WireLayer *l)
 {
 	const uint8_t *h = wire_head(p, l, HDR);
 
-	if (!h || !wire_take(p, l, HDR))
+	if (!h)
 		return false;
-	wire_follow_ethertype(p, get_be16(h + 12));
+	if (get_be16(h + 12) <= LENGTH_MOST) /* IEEE 802.3 3.2.6 */
+		l->proto = wire_proto(WIRE_DOT3);
+	if (!wire_take(p, l, HDR))
+		return false;
+	wire_follow_type_or_length(p, get_be16(h + 12));
 	return true;
 }
 

@@ -100,6 +100,7 @@ static const Number ethertypes[] = {
 #define PROTO(id, file)
 static const Number ipprotos[] = {
 #define IPPROTO(n, id) { n, WIRE_##id },
+#define IPPROTO_AS(n, id) { n, WIRE_##id },
 #define IPPROTO6(n, id) { n, WIRE_##id },
 #include "wire/protos.def"
 };

@@ -65,6 +65,15 @@ static bool dhcp_next(Cursor *c, WireOpt *ret_o, bool *ret_bad)
 	return data_of(c, cur_u8(c), ret_o, ret_bad);
 }
 
+/* IEEE 802.1AB 8.4 */
+static bool lldp_next(Cursor *c, WireOpt *ret_o, bool *ret_bad)
+{
+	uint16_t head = cur_be16(c);
+
+	*ret_o = (WireOpt){ .kind = head >> 9 };
+	return data_of(c, head & 0x1ffu, ret_o, ret_bad);
+}
+
 /* RFC 6891 6.1.2 */
 static bool edns_next(Cursor *c, WireOpt *ret_o, bool *ret_bad)
 {
@@ -88,6 +97,8 @@ bool wire_option_next(const WireProto *p, Cursor *c, WireOpt *ret_o, bool *ret_b
 		return edns_next(c, ret_o, ret_bad);
 	case OPT_DHCP:
 		return dhcp_next(c, ret_o, ret_bad);
+	case OPT_LLDP:
+		return lldp_next(c, ret_o, ret_bad);
 	case OPT_NONE:
 		break;
 	}
@@ -102,6 +113,7 @@ static const struct {
 } forms[] = {
 	[OPT_TLV] = { 1, 1, 2, 1, 253 },   [OPT_IPV6] = { 1, 1, 0, 1, 255 }, [OPT_ND] = { 1, 1, 2, 8, 255 * 8 - 2 },
 	[OPT_EDNS] = { 2, 2, 0, 1, 65535 }, [OPT_DHCP] = { 1, 1, 0, 1, 255 },
+	[OPT_LLDP] = { 1, 1, 0, 1, 511 },
 };
 
 /* Kinds without length and data. */
@@ -134,6 +146,13 @@ bool wire_option_put(const WireProto *p, uint16_t kind, Bytes data, Sb *out)
 
 	if (form == OPT_NONE || data.n > (alone ? 0 : forms[form].most) || (forms[form].kind == 1 && kind > 255))
 		return false;
+	if (form == OPT_LLDP) { /* its two numbers share 16 bits */
+		if (kind > 127)
+			return false;
+		put_number(out, 2, (size_t)kind << 9 | data.n);
+		sb_str(out, bytes_str(data));
+		return true;
+	}
 	put_number(out, forms[form].kind, kind);
 	if (alone)
 		return true;

@@ -107,10 +107,22 @@ void wire_follow_ethertype(WireParse *p, uint16_t type)
 	p->next = wire_by_ethertype(type);
 	if (p->next != WIRE_NONE || cur_left(&p->c) == 0)
 		return; /* nothing behind a known number is that protocol's fault to name */
-	if (type <= 1500) /* IEEE 802.3 3.2.6: a length, LLC follows */
-		wire_note(p, "an 802.3 frame (length %u): LLC is not decoded", type);
-	else
-		wire_note(p, "EtherType 0x%04x%s%s is not decoded", type, name ? " " : "", name ? name : "");
+	wire_note(p, "EtherType 0x%04x%s%s is not decoded", type, name ? " " : "", name ? name : "");
+}
+
+/* IEEE 802.3 3.2.6 */
+void wire_follow_type_or_length(WireParse *p, uint16_t n)
+{
+	enum { LONGEST = 1500 };
+
+	if (n > LONGEST) {
+		wire_follow_ethertype(p, n);
+		return;
+	}
+	if (!wire_limit(p, n))
+		wire_note(p, "802.3 length %u, %zu bytes are there", n, cur_left(&p->c));
+	if (cur_left(&p->c))
+		p->next = WIRE_LLC;
 }
 
 void wire_follow_ipproto(WireParse *p, uint8_t proto, bool in_ipv6)
@@ -132,10 +144,11 @@ void wire_follow_port(WireParse *p, bool tcp, uint16_t sport, uint16_t dport)
 	p->next = wire_by_port(tcp, sport, dport);
 	if (p->next == WIRE_NONE || !(p->quoted || p->fragment))
 		return;
+	const char *name = wire_proto(p->next)->name;
+
 	p->next = WIRE_NONE; /* the message may not be whole */
 	if (p->fragment)
-		wire_note(p, "the first fragment of a packet: %s is decoded when it is whole",
-			  wire_proto(WIRE_DNS)->name);
+		wire_note(p, "the first fragment of a packet: %s is decoded when it is whole", name);
 }
 
 void wire_check_options(WireParse *p, const WireProto *proto, Bytes options)

@@ -71,6 +71,8 @@ static inline bool wire_limit(WireParse *p, size_t n)
 /* What stands behind an IP header, by its protocol number. */
 void wire_follow_ipproto(WireParse *p, uint8_t proto, bool in_ipv6);
 void wire_follow_ethertype(WireParse *p, uint16_t type);
+/* Of Ethernet and VLAN tags: up to 1500 it is the length of what LLC begins. */
+void wire_follow_type_or_length(WireParse *p, uint16_t n);
 void wire_follow_port(WireParse *p, bool tcp, uint16_t sport, uint16_t dport);
 
 /* Notes the first option that is broken. */

@@ -210,6 +210,7 @@ const WireProto wire_proto_SNMP = {
 	.nvars = 2,
 	.var = { F_COMMUNITY, F_VARBINDLIST },
 	.fixed = IMAGE,
+	.apart = true,
 	.rewritten = true,
 	.variant = variant,
 	.parse = parse,

@@ -126,6 +126,7 @@ typedef enum WireOptForm {
 	OPT_IPV6, /* kind, length of the data; kind 0 stands alone */
 	OPT_ND,   /* kind, length of all in units of 8 bytes */
 	OPT_EDNS, /* 16 bits code, 16 bits length of the data */
+	OPT_LLDP, /* 7 bits kind, 9 bits length of the data */
 	OPT_DHCP, /* kind, length of the data; kinds 0 (pad) and 255 (end) stand alone */
 } WireOptForm;
 
@@ -142,6 +143,13 @@ typedef struct WireOption {
 	bool ip;        /* its numbers are IPv4 addresses */
 	const WireName *names; /* of its numbers */
 } WireOption;
+
+typedef enum WireCsum {
+	CSUM_NONE,    /* the layer has none, or UDP's 0: not used */
+	CSUM_GOOD,
+	CSUM_BAD,
+	CSUM_UNKNOWN, /* a fragment, a truncated packet: it can't be computed */
+} WireCsum;
 
 typedef struct WireParse WireParse; /* decoder state, wire/parse.h */
 typedef struct WireBuild WireBuild; /* encoder state, wire/build.h */
@@ -163,6 +171,7 @@ struct WireProto {
 	uint8_t nvars;           /* variable fields */
 	uint8_t var[WIRE_VARS];  /* their places in `fields` */
 	uint16_t fixed;          /* bytes of the image */
+	bool apart;              /* built, its image stands nowhere in the frame: `prepare` derives, `finish` can't */
 	bool rewritten;          /* decoded, it is encoded to bytes that mean the same: compression, BER */
 	uint8_t align;           /* the header ends on a multiple of this, padded; 0 or 1: none */
 	WireOptForm opt_form;
@@ -177,6 +186,8 @@ struct WireProto {
 	void (*prepare)(WireBuild *b, unsigned at);
 	/* Derives what is computed and not set, when all inner layers are encoded. */
 	void (*finish)(WireBuild *b, unsigned at);
+	/* Verifies its checksum over the layer and what it carries; NULL: it has none. */
+	WireCsum (*check)(const WirePacket *p, unsigned at, Bytes covered);
 	/* Of a record: reads the next one; what must hold is as for wire_record_next(). */
 	bool (*next)(Cursor *c, WireLayer *l);
 	/* Where the header is not its image with the variable fields put in: its length
@@ -253,13 +264,6 @@ void wire_show(const WirePacket *p, Sb *out);
 void wire_doc(WireId id, Sb *out);
 
 /* ---- checksums ---- */
-
-typedef enum WireCsum {
-	CSUM_NONE,    /* the layer has none, or UDP's 0: not used */
-	CSUM_GOOD,
-	CSUM_BAD,
-	CSUM_UNKNOWN, /* a fragment, a truncated packet: it can't be computed */
-} WireCsum;
 
 /* Verifies the checksum of one layer of a packet with a frame. */
 WireCsum wire_check(const WirePacket *p, unsigned layer);

@@ -464,7 +464,7 @@ static const struct {
 	{ 3, 19, "IP total length 19 is below the header's 20" },
 	{ 3, 39, "IP total length 39, 38 bytes are there" },
 	{ 3, 27, "UDP header needs 8 bytes, 7 are there" },
-	{ 9, 47, "IP protocol 47 gre is not decoded" },
+	{ 9, 50, "IP protocol 50 esp is not decoded" },
 	{ 7, 1, "a fragment at offset 8: what it carries starts in the first one" },
 	{ 25, 7, "UDP length 7 is below 8" },
 	{ 25, 19, "UDP length 19, 18 bytes are there" },

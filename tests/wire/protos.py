@@ -5,7 +5,21 @@ A new protocol has a row in PROTOS."""
 import random
 
 from scapy.layers.dhcp import BOOTP, DHCP
-from scapy.layers.inet import UDP
+from scapy.contrib.bgp import BGPHeader, BGPOpen, BGPOptParam
+from scapy.contrib.geneve import GENEVE, GeneveOptions
+from scapy.contrib.igmp import IGMP
+from scapy.contrib.igmpv3 import IGMPv3, IGMPv3gr, IGMPv3mq, IGMPv3mr
+from scapy.contrib.lldp import (LLDPDU, LLDPDUChassisID, LLDPDUEndOfLLDPDU, LLDPDUPortDescription, LLDPDUPortID,
+                                LLDPDUSystemDescription, LLDPDUSystemName, LLDPDUTimeToLive)
+from scapy.contrib.mpls import MPLS
+from scapy.contrib.ospf import OSPF_Hdr, OSPF_Hello
+from scapy.layers.inet import IP, TCP, UDP
+from scapy.layers.l2 import GRE, LLC, SNAP, STP, Dot3, Ether
+from scapy.layers.sctp import (SCTP, SCTPChunkAbort, SCTPChunkCookieAck, SCTPChunkCookieEcho, SCTPChunkData,
+                               SCTPChunkError, SCTPChunkInit, SCTPChunkInitAck, SCTPChunkParamECNCapable,
+                               SCTPChunkParamIPv4Addr, SCTPChunkParamStateCookie, SCTPChunkSACK, SCTPChunkShutdown,
+                               SCTPChunkShutdownAck, SCTPChunkShutdownComplete)
+from scapy.layers.vxlan import VXLAN
 from scapy.asn1.asn1 import (ASN1_COUNTER32, ASN1_GAUGE32, ASN1_INTEGER, ASN1_NULL, ASN1_OID, ASN1_STRING,
                              ASN1_TIME_TICKS)
 from scapy.layers.snmp import (SNMP, SNMPbulk, SNMPget, SNMPinform, SNMPnext, SNMPresponse, SNMPset, SNMPtrapv2,
@@ -117,6 +131,214 @@ def snmp(s):
                varbindlist=b"".join(bytes(b) for b in binds), **f))
 
 
+# ---- tunnels ----
+
+def inside(s, ether):
+    """What a tunnel carries."""
+    if ether:
+        (a, at), (b, bt) = s.mac(), s.mac()
+        s.add(Ether(src=at, dst=bt), "Ether", {"src": a, "dst": b})
+    (s.ipv6 if s.rng.random() < 0.4 else s.ip)()
+    if s.rng.random() < 0.8:
+        (s.udp if s.rng.random() < 0.5 else s.tcp)()
+    s.payload(s.data())
+
+
+def gre(s):
+    s.ip()
+    f = s.some({"flags": 5, "recursion_control": 3})
+    if s.rng.random() < 0.4:
+        f["chksum_present"] = 1
+    if s.rng.random() < 0.5:
+        f.update(key_present=1, key=s.bits(32))
+    if s.rng.random() < 0.4:
+        f.update(seqnum_present=1, sequence_number=s.bits(32))
+    s.add(GRE(offset=0 if "chksum_present" in f else None, **f), "GRE", f)
+    inside(s, s.rng.random() < 0.3)
+
+
+def vxlan(s):
+    s.ip()
+    f = {"sport": s.rng.randint(*stacks.PORTS), "dport": s.rng.choice([4789, 8472])}
+    s.add(UDP(**f), "UDP", f)
+    f = dict(s.some({"vni": 24, "reserved2": 8}), flags=8)
+    kind = s.rng.random()
+    if kind < 0.2:
+        f.update(flags=0x88, gpflags=s.bits(8), gpid=s.bits(16))
+    elif kind < 0.5:
+        f.update(flags=0x0c, NextProtocol=3)
+    s.add(VXLAN(**f), "VXLAN", f)
+    inside(s, True)
+
+
+def geneve(s):
+    s.ip()
+    f = {"sport": s.rng.randint(*stacks.PORTS), "dport": 6081}
+    s.add(UDP(**f), "UDP", f)
+    f = s.some({"oam": 1, "critical": 1, "reserved": 6, "vni": 24, "reserved2": 8})
+    options = [GeneveOptions(classid=s.bits(16), type=s.bits(8), data=s.rng.randbytes(4 * s.rng.randint(0, 2)))
+               for _ in range(s.rng.choice([0, 0, 1, 3]))]
+    ether = s.rng.random() < 0.6
+    s.add(GENEVE(options=options, proto=0x6558 if ether else 0x0800, **f), "GENEVE",
+          dict(options=b"".join(bytes(o) for o in options), **f))
+    if ether:
+        inside(s, True)
+    else:
+        s.ip()
+        s.udp()
+
+
+def mpls(s):
+    s.ether()
+    n = s.rng.randint(1, 4)
+    for i in range(n):
+        f = {"label": s.bits(20), "cos": s.bits(3), "ttl": s.bits(8)}
+        s.add(MPLS(s=int(i == n - 1), **f), "MPLS", f)
+    inside(s, False)
+
+
+# ---- SCTP ----
+
+def sctp(s):
+    r = s.rng
+    (s.ipv6 if r.random() < 0.2 else s.ip)()
+    f = {"sport": s.bits(16), "dport": s.bits(16), "tag": s.bits(32)}
+    s.add(SCTP(**f), "SCTP", f)
+    for _ in range(r.choice([1, 1, 2, 3])):
+        r.choice([sctp_data, sctp_init, sctp_sack, sctp_plain])(s)
+
+
+def sctp_data(s):
+    f = s.some({"delay_sack": 1, "unordered": 1, "beginning": 1, "ending": 1})
+    f.update(reserved=0, tsn=s.bits(32), stream_id=s.bits(16), stream_seq=s.bits(16), proto_id=s.bits(32),
+             data=s.rng.randbytes(s.rng.choice([1, 3, 4, 30])))
+    s.add(SCTPChunkData(**f), "SCTPChunkData", f)
+
+
+def sctp_init(s):
+    cls, name = s.rng.choice([(SCTPChunkInit, "SCTPChunkInit"), (SCTPChunkInitAck, "SCTPChunkInitAck")])
+    f = {"init_tag": s.bits(32), "a_rwnd": s.bits(32), "n_out_streams": s.bits(16), "n_in_streams": s.bits(16),
+         "init_tsn": s.bits(32), "flags": 0}
+    params = s.rng.choice([[], [SCTPChunkParamECNCapable()], [SCTPChunkParamStateCookie(cookie=b"x" * 8)],
+                           [SCTPChunkParamIPv4Addr(addr="10.0.0.1"), SCTPChunkParamECNCapable()]])
+    s.add(cls(params=params, **f), name, dict(params=b"".join(bytes(p) for p in params), **f))
+
+
+def sctp_sack(s):
+    gaps = [(s.bits(16), s.bits(16)) for _ in range(s.rng.choice([0, 1, 2]))]
+    dups = [s.bits(32) for _ in range(s.rng.choice([0, 1]))]
+    f = {"flags": 0, "cumul_tsn_ack": s.bits(32), "a_rwnd": s.bits(32)}
+    s.add(SCTPChunkSACK(gap_ack_list=[f"{a}:{b}" for a, b in gaps], dup_tsn_list=dups, **f), "SCTPChunkSACK",
+          dict(gap_ack_list=b"".join(a.to_bytes(2, "big") + b.to_bytes(2, "big") for a, b in gaps),
+               dup_tsn_list=b"".join(d.to_bytes(4, "big") for d in dups), **f))
+
+
+def sctp_plain(s):
+    data = s.rng.randbytes(s.rng.choice([0, 1, 4, 9]))
+    tsn = {"flags": 0, "cumul_tsn_ack": s.bits(32)}
+    cls, name, f = s.rng.choice([
+        (SCTPChunkShutdown, "SCTPChunkShutdown", tsn), (SCTPChunkShutdownAck, "SCTPChunkShutdownAck", {"flags": 0}),
+        (SCTPChunkCookieAck, "SCTPChunkCookieAck", {"flags": 0}),
+        (SCTPChunkCookieEcho, "SCTPChunkCookieEcho", {"flags": 0, "cookie": data}),
+        (SCTPChunkError, "SCTPChunkError", {"flags": 0, "error_causes": data}),
+        (SCTPChunkAbort, "SCTPChunkAbort", {"reserved": 0, "TCB": 1, "error_causes": data}),
+        (SCTPChunkShutdownComplete, "SCTPChunkShutdownComplete", {"reserved": 0, "TCB": 0})])
+    s.add(cls(**f), name, f)
+
+
+# ---- IGMP ----
+
+def igmp(s):
+    (g, gt), (src, srct), r = s.v4(), s.v4(), s.rng
+    f = {"tos": 0xc0, "ttl": 1, "id": 1}
+    s.add(IP(src=srct, dst="224.0.0.22", **f), "IP", dict(src=src, dst=0xe0000016, **f))
+    f = s.some({"mrcode": 8})
+    kind = r.random()
+    if kind < 0.4:
+        f["type"] = r.choice([0x11, 0x12, 0x16, 0x17])
+        s.add(IGMP(gaddr=gt, **f), "IGMP", dict(gaddr=g, **f))
+        return
+    if kind < 0.7:
+        sources = [s.v4() for _ in range(r.choice([0, 1, 3]))]
+        s.add(IGMPv3(type=0x11, **f), "IGMPv3", f)
+        f = s.some({"resv": 4, "s": 1, "qrv": 3, "qqic": 8})
+        s.add(IGMPv3mq(gaddr=gt, srcaddrs=[x[1] for x in sources], **f), "IGMPv3mq",
+              dict(gaddr=g, srcaddrs=b"".join(x[0].to_bytes(4, "big") for x in sources), **f))
+        return
+    records = [IGMPv3gr(rtype=r.randint(1, 6), maddr=gt, srcaddrs=[gt] * r.choice([0, 2]))
+               for _ in range(r.choice([0, 1, 2]))]
+    s.add(IGMPv3(type=0x22, mrcode=0), "IGMPv3", {"mrcode": 0})
+    s.add(IGMPv3mr(records=records), "IGMPv3mr", {"records": b"".join(bytes(x) for x in records)})
+
+
+# ---- LLC, STP, LLDP ----
+
+def stp(s):
+    (src, srct), (a, at), (b, bt) = s.mac(), s.mac(), s.mac()
+    s.add(Dot3(dst="01:80:c2:00:00:00", src=srct), "Dot3", {"dst": 0x0180c2000000, "src": src})
+    if s.rng.random() < 0.2:
+        s.add(LLC(dsap=0xaa, ssap=0xaa, ctrl=3), "LLC", {})
+        s.add(SNAP(), "SNAP", {})
+        s.ip()
+        s.udp()
+        return
+    s.add(LLC(dsap=0x42, ssap=0x42, ctrl=3), "LLC", {})
+    f = s.some({"bpduflags": 8, "rootid": 16, "pathcost": 32, "bridgeid": 16, "portid": 16})
+    s.add(STP(rootmac=at, bridgemac=bt, **f), "STP",
+          dict(rootmac=a, bridgemac=b, age=256, maxage=20 * 256, hellotime=2 * 256, fwddelay=15 * 256, **f))
+
+
+def lldp(s):
+    s.ether()
+    _, mac = s.mac()
+    name, text = s.rng.randbytes(5), s.rng.randbytes(30)
+    layers = [LLDPDUChassisID(subtype=4, id=mac), LLDPDUPortID(subtype=5, id=name),
+              LLDPDUTimeToLive(ttl=s.bits(16))]
+    layers += s.rng.sample([LLDPDUSystemName(system_name=name), LLDPDUSystemDescription(description=text),
+                            LLDPDUPortDescription(description=text)], s.rng.randint(0, 3))
+    layers.append(LLDPDUEndOfLLDPDU())
+    whole = layers[0]
+    for layer in layers[1:]:
+        whole = whole / layer
+    s.add(whole, "LLDPDU", {"options": bytes(Ether() / whole)[14:]})
+
+
+# ---- routing ----
+
+def bgp(s):
+    s.ip()
+    f = {"sport": s.rng.randint(*stacks.PORTS), "dport": 179, "seq": 1, "window": 65535, "flags": 16}
+    s.add(TCP(**f), "TCP", f)
+    if s.rng.random() < 0.3:
+        s.add(BGPHeader(type=4), "BGPHeader", {})
+        return
+    (i, it) = s.v4()
+    f = {"my_as": s.bits(16), "hold_time": s.bits(16)}
+    params = s.rng.choice([b"", bytes.fromhex("02028000")])
+    s.add(BGPHeader(type=1), "BGPHeader", {})
+    s.add(BGPOpen(bgp_id=it, opt_params=[BGPOptParam(params)] if params else [], **f), "BGPOpen",
+          dict(bgp_id=i, opt_params=params, **f))
+
+
+def ospf(s):
+    s.ip()
+    (r, rt), (d, dt), (b, bt), (a, at) = s.v4(), s.v4(), s.v4(), s.v4()
+    auth = s.rng.choice([0, 1, 2])
+    f = {"authtype": auth}
+    if auth == 2:
+        f.update(keyid=s.bits(8), seq=s.bits(32), reserved=0, authdatalen=0)
+    g = dict(f)
+    if auth != 2:
+        g["authdata"] = s.rng.randbytes(8)
+        f["authdata"] = int.from_bytes(g["authdata"], "big")
+    s.add(OSPF_Hdr(type=1, src=rt, area=at, **f), "OSPF_Hdr", dict(src=r, area=a, **g))
+    h = s.some({"hellointerval": 16, "prio": 8, "deadinterval": 32})
+    h["options"] = s.bits(8)
+    neighbors = [s.v4() for _ in range(s.rng.choice([0, 1, 3]))]
+    s.add(OSPF_Hello(router=dt, backup=bt, neighbors=[n[1] for n in neighbors], **h), "OSPF_Hello",
+          dict(router=d, backup=b, neighbors=b"".join(n[0].to_bytes(4, "big") for n in neighbors), **h))
+
+
 TIMES = ("delay", "dispersion", "ref", "orig", "recv", "sent")
 
 PROTOS = {
@@ -129,15 +351,42 @@ PROTOS = {
                  known={"ntp"},
                  tshark={"ntp.flags.mode": ("NTP", "mode", 1), "ntp.stratum": ("NTP", "stratum", 1),
                          "ntp.ctrl.sequence": ("NTP", "sequence", 1)}),
+    "gre": Proto(gre, {"GRE": GRE}, known={"gre"},
+                 tshark={"gre.proto": ("GRE", "proto", 1), "gre.key": ("GRE", "key", 1)}),
+    "vxlan": Proto(vxlan, {"VXLAN": VXLAN}, known={"vxlan"}, tshark={"vxlan.vni": ("VXLAN", "vni", 1)}),
+    "geneve": Proto(geneve, {"GENEVE": GENEVE}, apart={"options"}, known={"geneve"},
+                    tshark={"geneve.vni": ("GENEVE", "vni", 1), "geneve.proto_type": ("GENEVE", "proto", 1)}),
+    "mpls": Proto(mpls, {"MPLS": MPLS}, known={"mpls"},
+                  tshark={"mpls.label": ("MPLS", "label", 1), "mpls.ttl": ("MPLS", "ttl", 1)}),
+    "sctp": Proto(sctp, dict({"SCTP": SCTP}, **{c.__name__: c for c in (
+        SCTPChunkData, SCTPChunkInit, SCTPChunkInitAck, SCTPChunkSACK, SCTPChunkShutdown, SCTPChunkShutdownAck,
+        SCTPChunkCookieAck, SCTPChunkCookieEcho, SCTPChunkError, SCTPChunkAbort, SCTPChunkShutdownComplete)}),
+                  apart={"params", "gap_ack_list", "dup_tsn_list", "data", "cookie", "error_causes"},
+                  known={"sctp"}, tshark={"sctp.srcport": ("SCTP", "sport", 1), "sctp.checksum": ("SCTP", "chksum", 1)}),
+    "igmp": Proto(igmp, {"IGMP": IGMP, "IGMPv3": IGMPv3, "IGMPv3mq": IGMPv3mq, "IGMPv3mr": IGMPv3mr},
+                  apart={"srcaddrs", "records"}, known={"igmp"}, tshark={"igmp.type": ("IGMP", "type", 1)}),
+    "stp": Proto(stp, {"Dot3": Dot3, "LLC": LLC, "SNAP": SNAP, "STP": STP},
+                 apart={"age", "maxage", "hellotime", "fwddelay"}, known={"llc", "stp"},
+                 tshark={"stp.root.cost": ("STP", "pathcost", 1), "llc.dsap": ("LLC", "dsap", 1)}),
+    "lldp": Proto(lldp, {"LLDPDU": LLDPDU}, apart={"options"}, known={"lldp"}),
+    "bgp": Proto(bgp, {"BGPHeader": BGPHeader, "BGPOpen": BGPOpen}, apart={"opt_params", "marker"}, known={"bgp"},
+                 tshark={"bgp.type": ("BGPHeader", "type", 1), "bgp.open.myas": ("BGPOpen", "my_as", 1)}),
+    "ospf": Proto(ospf, {"OSPF_Hdr": OSPF_Hdr, "OSPF_Hello": OSPF_Hello}, apart={"neighbors", "authdata"}, known={"ospf"},
+                  tshark={"ospf.hello.hello_interval": ("OSPF_Hello", "hellointerval", 1),
+                          "ospf.packet_length": ("OSPF_Hdr", "len", 1)}),
     "snmp": Proto(snmp, {"SNMP": SNMP}, apart={"community", "varbindlist", "PDU", "version"}, known={"snmp"},
                   tshark={"snmp.version": ("SNMP", "version", 1), "snmp.request_id": ("SNMP", "id", 1),
                           "snmp.error_status": ("SNMP", "error", 1)}),
 }
 
 
+# What IP carries: with Ethernet around it, or without.
+CARRIED = {"dhcp", "ntp", "snmp", "gre", "vxlan", "geneve", "sctp", "igmp", "bgp", "ospf"}
+
+
 def stack(name, seed):
     s = stacks.Stack(random.Random(f"{name} {seed}"))
-    if s.rng.random() < 0.5:
+    if name in CARRIED and s.rng.random() < 0.5:
         s.ether()
     PROTOS[name].make(s)
     return s

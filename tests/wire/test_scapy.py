@@ -11,11 +11,11 @@ import stacks
 from scapy.layers.dns import DNS, DNSQR, DNSRROPT
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPerror
 from scapy.layers.inet6 import IPv6, _ICMPv6
-from scapy.layers.l2 import ARP, Dot1Q, Ether
+from scapy.layers.l2 import ARP, Dot1Q, Dot3, Ether
 from scapy.packet import NoPayload, Padding, Raw
 
 N = 3000
-FIRST = {"Ether": Ether, "IP": IP, "IPv6": IPv6}
+FIRST = {"Ether": Ether, "IP": IP, "IPv6": IPv6, "Dot3": Dot3}
 CLASSES = {"Ether": Ether, "Dot1Q": Dot1Q, "ARP": ARP, "IP": IP, "UDP": UDP, "TCP": TCP, "ICMP": ICMP,
            "DNS": DNS, "IPv6": IPv6, "ICMPv6": _ICMPv6}
 RENAMED = {("ICMPv6", "other"): "O"}
