@@ -63,6 +63,15 @@ static const WireField report_fields[] = {
 			    "group records: type, words of data, number of sources, group, sources, data"),
 };
 
+static bool take_v2(WireParse *p, WireLayer *l, uint8_t type)
+{
+	if (!wire_take(p, l, HDR))
+		return false;
+	if (type != TYPE_QUERY && type != 0x12 && type != 0x16 && type != 0x17)
+		wire_note(p, "IGMP type 0x%02x is not decoded", type);
+	return true;
+}
+
 static bool parse(WireParse *p, WireLayer *l)
 {
 	const uint8_t *h = wire_head(p, l, HDR);
@@ -71,7 +80,7 @@ static bool parse(WireParse *p, WireLayer *l)
 		return false;
 	/* RFC 3376 7.1: the length tells the versions of a query apart */
 	if (h[0] < TYPE_REPORT_V3 && !(h[0] == TYPE_QUERY && cur_left(&p->c) >= QUERY_V3_LEAST))
-		return wire_take(p, l, HDR);
+		return take_v2(p, l, h[0]);
 	l->proto = wire_proto(WIRE_IGMPV3);
 	return l->proto->parse(p, l);
 }

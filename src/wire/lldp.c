@@ -15,6 +15,8 @@
 
 enum { F_OPTIONS, F_N };
 
+enum { MANDATORY = 3 };
+
 static const WireField fields[] = {
 	[F_OPTIONS] = FIELD("options", 0, 0, OPTIONS, CONTENT, "elements; the last one is EndOfLLDPDU()"),
 };
@@ -41,8 +43,10 @@ static bool parse(WireParse *p, WireLayer *l)
 	WireOpt o = { .kind = 1 };
 	bool bad = false;
 
-	while (o.kind != 0 && wire_option_next(l->proto, &c, &o, &bad))
-		;
+	/* IEEE 802.1AB 8.2: chassis, port, time to live, in this order */
+	for (uint16_t due = 1; o.kind != 0 && wire_option_next(l->proto, &c, &o, &bad); due++)
+		if (due <= MANDATORY && o.kind != due)
+			wire_note(p, "LLDP element %u where %u is due", o.kind, due);
 	if (bad)
 		wire_note(p, "LLDP element %u runs past the end", o.kind);
 	else if (o.kind != 0)

@@ -79,6 +79,9 @@ static bool parse(WireParse *p, WireLayer *l)
 		return wire_fail(p, "OSPF length %zu, %zu bytes are there", len, cur_left(&p->c));
 	uint8_t type = h[1];
 
+	/* RFC 2328 D.3: the digest stands behind the packet */
+	if (get_be16(h + AT_AUTHTYPE) == CRYPTO && h[AT_AUTH + 3] > cur_left(&p->c) - len)
+		wire_note(p, "OSPF digest of %u bytes, %zu are there", h[AT_AUTH + 3], cur_left(&p->c) - len);
 	if (!wire_take(p, l, HDR))
 		return false;
 	if (type == TYPE_HELLO)

@@ -239,6 +239,24 @@ static bool take_chunk(WireParse *p, WireLayer *l, size_t *ret_len)
 	return wire_take(p, l, len + padding(p, h, len));
 }
 
+/* Parameters and error causes: type, length with its own four bytes, value, padded. */
+static void check_tlvs(WireParse *p, const WireLayer *l)
+{
+	Cursor c = cursor(l->var[0]);
+
+	while (cur_left(&c) && !c.bad) {
+		cur_skip(&c, 2);
+		size_t len = cur_be16(&c), pad = (PAD - len % PAD) % PAD;
+
+		c.bad |= len < CHUNK;
+		cur_skip(&c, len - CHUNK);
+		if (!c.bad)
+			cur_skip(&c, pad < cur_left(&c) ? pad : cur_left(&c));
+	}
+	if (c.bad)
+		wire_note(p, "%s: a parameter runs past its end", l->proto->name);
+}
+
 static bool parse_chunk(WireParse *p, WireLayer *l)
 {
 	size_t len, fixed = l->proto->fixed;
@@ -249,6 +267,8 @@ static bool parse_chunk(WireParse *p, WireLayer *l)
 		wire_take_var(p, l, 0, fixed, len);
 	else if (len > fixed)
 		wire_note(p, "%s of %zu bytes, %zu are due", l->proto->name, len, fixed);
+	if (l->proto->nvars && l->proto->id != WIRE_SCTPDATA && l->proto->id != WIRE_SCTPCOOKIEECHO)
+		check_tlvs(p, l);
 	follow(p);
 	return true;
 }

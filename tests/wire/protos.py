@@ -3,6 +3,7 @@
 `wire_dump build`), which Scapy class each of our layers is, and which of tshark's fields say the same.
 A new protocol has a row in PROTOS."""
 import random
+import re
 
 from scapy.layers.dhcp import BOOTP, DHCP
 from scapy.contrib.bgp import BGPHeader, BGPOpen, BGPOptParam
@@ -20,6 +21,7 @@ from scapy.layers.sctp import (SCTP, SCTPChunkAbort, SCTPChunkCookieAck, SCTPChu
                                SCTPChunkParamIPv4Addr, SCTPChunkParamStateCookie, SCTPChunkSACK, SCTPChunkShutdown,
                                SCTPChunkShutdownAck, SCTPChunkShutdownComplete)
 from scapy.layers.vxlan import VXLAN
+from scapy.packet import Raw
 from scapy.asn1.asn1 import (ASN1_COUNTER32, ASN1_GAUGE32, ASN1_INTEGER, ASN1_NULL, ASN1_OID, ASN1_STRING,
                              ASN1_TIME_TICKS)
 from scapy.layers.snmp import (SNMP, SNMPbulk, SNMPget, SNMPinform, SNMPnext, SNMPresponse, SNMPset, SNMPtrapv2,
@@ -31,9 +33,13 @@ import stacks
 
 class Proto:
     """classes: our layer -> Scapy's class(es). renamed: (layer, field) -> Scapy's field. apart: fields that
-    Scapy has in another form. tshark: its field -> (layer, field, factor). known: tshark's protocol names."""
+    Scapy has in another form. tshark: its field -> (layer, field, factor). known: tshark's protocol names.
+    lenient: what tshark says of the content, which is not ours to judge.
+    odd: of a damaged packet, whether Scapy reads its header in another way than the RFC."""
 
-    def __init__(self, make, classes, renamed=None, apart=(), tshark=None, known=()):
+    def __init__(self, make, classes, renamed=None, apart=(), tshark=None, known=(), odd=lambda fields: False,
+                 lenient="^$"):
+        self.odd, self.lenient = odd, re.compile(lenient)
         self.make, self.classes, self.renamed, self.apart = make, classes, renamed or {}, set(apart)
         self.tshark, self.known = tshark or {}, set(known)
 
@@ -139,8 +145,7 @@ def inside(s, ether):
         (a, at), (b, bt) = s.mac(), s.mac()
         s.add(Ether(src=at, dst=bt), "Ether", {"src": a, "dst": b})
     (s.ipv6 if s.rng.random() < 0.4 else s.ip)()
-    if s.rng.random() < 0.8:
-        (s.udp if s.rng.random() < 0.5 else s.tcp)()
+    (s.udp if s.rng.random() < 0.5 else s.tcp)()
     s.payload(s.data())
 
 
@@ -235,13 +240,14 @@ def sctp_sack(s):
 
 def sctp_plain(s):
     data = s.rng.randbytes(s.rng.choice([0, 1, 4, 9]))
+    cause = b"\0\x0c" + (len(data) + 4).to_bytes(2, "big") + data  # user-initiated abort, RFC 9260 3.3.10.12
     tsn = {"flags": 0, "cumul_tsn_ack": s.bits(32)}
     cls, name, f = s.rng.choice([
         (SCTPChunkShutdown, "SCTPChunkShutdown", tsn), (SCTPChunkShutdownAck, "SCTPChunkShutdownAck", {"flags": 0}),
         (SCTPChunkCookieAck, "SCTPChunkCookieAck", {"flags": 0}),
         (SCTPChunkCookieEcho, "SCTPChunkCookieEcho", {"flags": 0, "cookie": data}),
-        (SCTPChunkError, "SCTPChunkError", {"flags": 0, "error_causes": data}),
-        (SCTPChunkAbort, "SCTPChunkAbort", {"reserved": 0, "TCB": 1, "error_causes": data}),
+        (SCTPChunkError, "SCTPChunkError", {"flags": 0, "error_causes": cause}),
+        (SCTPChunkAbort, "SCTPChunkAbort", {"reserved": 0, "TCB": 1, "error_causes": cause}),
         (SCTPChunkShutdownComplete, "SCTPChunkShutdownComplete", {"reserved": 0, "TCB": 0})])
     s.add(cls(**f), name, f)
 
@@ -300,7 +306,14 @@ def lldp(s):
     whole = layers[0]
     for layer in layers[1:]:
         whole = whole / layer
-    s.add(whole, "LLDPDU", {"options": bytes(Ether() / whole)[14:]})
+    before = len(s.raw)
+    s.packet = s.packet / whole
+    raw, end = s.raw[before:], 0
+    while raw[end:end + 2] != b"\0\0":
+        end += 2 + (int.from_bytes(raw[end:end + 2], "big") & 0x1ff)
+    s.parts.append("LLDPDU options=" + raw[:end + 2].hex())
+    if len(raw) > end + 2:  # Scapy fills up Ethernet's least length
+        s.parts.append("=" + raw[end + 2:].hex())
 
 
 # ---- routing ----
@@ -339,6 +352,33 @@ def ospf(s):
           dict(router=d, backup=b, neighbors=b"".join(n[0].to_bytes(4, "big") for n in neighbors), **h))
 
 
+# ---- QUIC, which this Scapy has not ----
+
+def varint(n):
+    size = 1 if n < 64 else 2 if n < 16384 else 4
+    return (n | {1: 0, 2: 1, 4: 2}[size] << (size * 8 - 2)).to_bytes(size, "big")
+
+
+def quic(s):
+    s.ip()
+    r = s.rng
+    f = {"sport": r.randint(*stacks.PORTS), "dport": 443}
+    s.add(UDP(**f), "UDP", f)
+    kind, dst, src = r.randint(0, 2), r.randbytes(r.choice([0, 8, 20])), r.randbytes(r.choice([0, 4, 20]))
+    token = r.randbytes(r.choice([0, 5, 70])) if kind == 0 else b""
+    payload = r.randbytes(r.choice([20, 70, 400]))
+    low = r.getrandbits(4)
+    raw = bytes([0xc0 | kind << 4 | low]) + (1).to_bytes(4, "big") + bytes([len(dst)]) + dst + bytes([len(src)]) + src
+    if kind == 0:
+        raw += varint(len(token)) + token
+    raw += varint(len(payload))
+    f = {"LongPacketType": kind, "TypeSpecific": low, "DstConnID": dst, "SrcConnID": src}
+    if kind == 0:
+        f["Token"] = token
+    s.add(Raw(raw), "QUIC", f)
+    s.payload(payload)
+
+
 TIMES = ("delay", "dispersion", "ref", "orig", "recv", "sent")
 
 PROTOS = {
@@ -351,9 +391,14 @@ PROTOS = {
                  known={"ntp"},
                  tshark={"ntp.flags.mode": ("NTP", "mode", 1), "ntp.stratum": ("NTP", "stratum", 1),
                          "ntp.ctrl.sequence": ("NTP", "sequence", 1)}),
+    "quic": Proto(quic, {"QUIC": Raw}, known={"quic", "tls"},
+                  tshark={"quic.version": ("QUIC", "Version", 1), "quic.dcil": ("QUIC", "DstConnIDLen", 1),
+                          "quic.long.packet_type": ("QUIC", "LongPacketType", 1),
+                          "quic.length": ("QUIC", "Length", 1)}),
     "gre": Proto(gre, {"GRE": GRE}, known={"gre"},
                  tshark={"gre.proto": ("GRE", "proto", 1), "gre.key": ("GRE", "key", 1)}),
-    "vxlan": Proto(vxlan, {"VXLAN": VXLAN}, known={"vxlan"}, tshark={"vxlan.vni": ("VXLAN", "vni", 1)}),
+    "vxlan": Proto(vxlan, {"VXLAN": VXLAN}, known={"vxlan"}, odd=lambda f: f.get("flags", 0) & 0x84 == 0x84,
+                   tshark={"vxlan.vni": ("VXLAN", "vni", 1)}),
     "geneve": Proto(geneve, {"GENEVE": GENEVE}, apart={"options"}, known={"geneve"},
                     tshark={"geneve.vni": ("GENEVE", "vni", 1), "geneve.proto_type": ("GENEVE", "proto", 1)}),
     "mpls": Proto(mpls, {"MPLS": MPLS}, known={"mpls"},
@@ -362,7 +407,7 @@ PROTOS = {
         SCTPChunkData, SCTPChunkInit, SCTPChunkInitAck, SCTPChunkSACK, SCTPChunkShutdown, SCTPChunkShutdownAck,
         SCTPChunkCookieAck, SCTPChunkCookieEcho, SCTPChunkError, SCTPChunkAbort, SCTPChunkShutdownComplete)}),
                   apart={"params", "gap_ack_list", "dup_tsn_list", "data", "cookie", "error_causes"},
-                  known={"sctp"}, tshark={"sctp.srcport": ("SCTP", "sport", 1), "sctp.checksum": ("SCTP", "chksum", 1)}),
+                  known={"sctp"}, lenient="gap block|gap-ack", tshark={"sctp.srcport": ("SCTP", "sport", 1), "sctp.checksum": ("SCTP", "chksum", 1)}),
     "igmp": Proto(igmp, {"IGMP": IGMP, "IGMPv3": IGMPv3, "IGMPv3mq": IGMPv3mq, "IGMPv3mr": IGMPv3mr},
                   apart={"srcaddrs", "records"}, known={"igmp"}, tshark={"igmp.type": ("IGMP", "type", 1)}),
     "stp": Proto(stp, {"Dot3": Dot3, "LLC": LLC, "SNAP": SNAP, "STP": STP},
@@ -372,16 +417,18 @@ PROTOS = {
     "bgp": Proto(bgp, {"BGPHeader": BGPHeader, "BGPOpen": BGPOpen}, apart={"opt_params", "marker"}, known={"bgp"},
                  tshark={"bgp.type": ("BGPHeader", "type", 1), "bgp.open.myas": ("BGPOpen", "my_as", 1)}),
     "ospf": Proto(ospf, {"OSPF_Hdr": OSPF_Hdr, "OSPF_Hello": OSPF_Hello}, apart={"neighbors", "authdata"}, known={"ospf"},
+                  lenient="LLS option bit",
                   tshark={"ospf.hello.hello_interval": ("OSPF_Hello", "hellointerval", 1),
                           "ospf.packet_length": ("OSPF_Hdr", "len", 1)}),
     "snmp": Proto(snmp, {"SNMP": SNMP}, apart={"community", "varbindlist", "PDU", "version"}, known={"snmp"},
+                  lenient="VarBind|Unresolved value",
                   tshark={"snmp.version": ("SNMP", "version", 1), "snmp.request_id": ("SNMP", "id", 1),
                           "snmp.error_status": ("SNMP", "error", 1)}),
 }
 
 
 # What IP carries: with Ethernet around it, or without.
-CARRIED = {"dhcp", "ntp", "snmp", "gre", "vxlan", "geneve", "sctp", "igmp", "bgp", "ospf"}
+CARRIED = {"dhcp", "ntp", "snmp", "gre", "vxlan", "geneve", "sctp", "igmp", "bgp", "ospf", "quic"}
 
 
 def stack(name, seed):

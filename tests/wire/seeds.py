@@ -5,6 +5,7 @@ one packet of each kind of stack.  Run it when a protocol was added."""
 import pathlib
 
 import codec
+import protos
 import stacks
 from scapy.layers.dns import DNS
 
@@ -25,6 +26,18 @@ def kinds():
             yield s
 
 
+def proto_bytes(name):
+    """From the protocol's own header on; of different kinds."""
+    stacks_made = [protos.stack(name, seed) for seed in range(60)]
+    seen = set()
+    for s, got in zip(stacks_made, codec.decode([(s.first, s.raw) for s in stacks_made])):
+        names = tuple(x["name"] for x in got["layers"])
+        at = next(x["off"] for x in got["layers"] if x["name"] in protos.PROTOS[name].classes)
+        if len(s.raw) < 700 and (names[-3:], len(s.raw) // 64) not in seen and len(seen) < 10:
+            seen.add((names[-3:], len(s.raw) // 64))
+            yield s.raw[at:]
+
+
 def write(target, items):
     folder = FUZZ / target
     folder.mkdir(exist_ok=True)
@@ -41,6 +54,8 @@ def main():
                          for s in made if s.first == "IP"])
     write("wire_cut", [bytes([0, 96] if s.first == "IP" else [5, 0]) + s.raw * 20
                        for s in made if s.first != "Ether"])
+    for name, target in {n: {"dhcp": "bootp", "stp": "llc"}.get(n, n) for n in protos.PROTOS}.items():
+        write("wire_" + target, list(proto_bytes(name)))
     text = "".join(line + "\n" for line in codec.run_free("dict") if line)
     (FUZZ / "wire_frame.dict").write_text(text)
 

@@ -84,7 +84,7 @@ def test_damaged_packets_do_not_disagree(made):
     for (first, raw), got in zip(frames, codec.decode(frames)):
         total = sum(x["len"] for x in got["layers"]) + len(got["payload"] + got["padding"]) // 2
         assert total == len(raw), f"{first} {raw.hex()}: {total} of {len(raw)} bytes accounted for"
-        if not raw:
+        if not raw or any(protos.PROTOS[name].odd(x["fields"]) for x in got["layers"]):
             continue
         try:
             packet = FIRST[first](raw)

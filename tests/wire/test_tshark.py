@@ -31,13 +31,13 @@ SAME = {"ip.len": ("IP", "len", 1), "ip.hdr_len": ("IP", "ihl", 4), "ip.ttl": ("
 STATUS = {"0": "bad", "1": "good"}
 
 
-def tshark(path):
+def tshark(path, fields=FIELDS):
     argv = ["tshark", "-r", str(path), "-T", "json", "-n"]
     for pref in ("ip.check_checksum:TRUE", "tcp.check_checksum:TRUE", "udp.check_checksum:TRUE",
                  "ip.defragment:FALSE", "ipv6.defragment:FALSE", "tcp.desegment_tcp_streams:FALSE",
                  "tcp.relative_sequence_numbers:FALSE", "tcp.analyze_sequence_numbers:FALSE"):
         argv += ["-o", pref]
-    for f in FIELDS:
+    for f in fields:
         argv += ["-e", f]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[:500]
