@@ -144,6 +144,7 @@ static int run_program(Process *p, Engine *e, const Program *program)
 	int exit = vm_run(vm);
 	const VmError *err = vm_error(vm);
 
+	engine_leak_used(e, vm_leak_used(vm));
 	if (err->set && err->code && err->code[0])
 		fail(p, exit, err->code, err->message, err->span);
 	return exit;

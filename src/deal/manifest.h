@@ -187,6 +187,18 @@ typedef struct LocalQuestion {
 	Ip dst; /* LOCAL_ROUTE */
 } LocalQuestion;
 
+/* A place where the run's leak may grow: guardrails.md 5. */
+typedef struct LeakCost {
+	Span span;
+	uint32_t bits; /* each time; a packet with METER_PACKET: all its bits */
+	Str what;
+	Str path; /* where the bits come in, each step, where they leave */
+} LeakCost;
+
+/* Whether it is paid where the run ended: nothing depends on others; only if it ended
+ * early; always. */
+typedef enum LeakEnd { LEAK_END_FREE, LEAK_END_EARLY, LEAK_END_PAID } LeakEnd;
+
 typedef struct Manifest {
 	Decls decls;
 	VEC(Emission) emit;
@@ -196,6 +208,8 @@ typedef struct Manifest {
 	VEC(LocalQuestion) local;
 	WorstCase worst;
 	bool uses_resolver;   /* resolve() without server= */
+	VEC(LeakCost) leak;
+	uint8_t leak_end;     /* LeakEnd */
 } Manifest;
 
 const char *bound_name(Bound b);

@@ -86,7 +86,7 @@ typedef enum StopReason {
 	M(NEIGH, 'G', neigh, F(u16, iface) F(ip, ip) F(u64, mac) F(bytes, state))                            \
 	M(OWN_PORT, 'G', own_port, F(u8, proto) F(u16, port) F(ip, src)) /* a free one, held for this run */  \
 	M(RESOLVER, 'G', resolver, F(ip, addr))                                                              \
-	M(GO, 'G', go, F(i64, epoch) F(u64, seed) F(i64, time_limit))                                        \
+	M(GO, 'G', go, F(i64, epoch) F(u64, seed) F(i64, time_limit) F(u64, leak)) /* leak: bits */                                        \
 	/* gate -> engine, while it runs */                                                                  \
 	M(FRAME, 'G', frame, F(i64, rx_ns) F(u8, source) F(u8, csum) F(u16, iface) F(u8, flags)              \
 	  F(u8, first) F(u32, orig_len) F(bytes, data))    /* first: WireId of the outermost header */        \

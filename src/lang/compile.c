@@ -52,6 +52,7 @@ static void compile_passes(const CompileIn *in, Compiled *c)
 		if (str_is(str_c(c->diags.v.p[i].code), "E-RECURSION") ||
 		    str_is(str_c(c->diags.v.p[i].code), "E-COMPLEX"))
 			return; /* calls are walked in place */
+	LabelMarks marks = { 0 };
 	FactsIn facts = { .a = in->a,
 			  .ast = &c->ast,
 			  .scopes = &c->scopes,
@@ -59,6 +60,7 @@ static void compile_passes(const CompileIn *in, Compiled *c)
 			  .nparam = in->nparam,
 			  .diags = &c->diags,
 			  .lib_diags = &c->lib_diags,
+			  .marks = &marks,
 			  .settle = in->settle };
 
 	if (!facts_run(&facts, &c->manifest, &c->stats) || c->diags.errors || c->lib_diags.errors)
@@ -68,6 +70,8 @@ static void compile_passes(const CompileIn *in, Compiled *c)
 			  .scopes = &c->scopes,
 			  .param = in->param,
 			  .nparam = in->nparam,
+			  .manifest = &c->manifest,
+			  .marks = &marks,
 			  .diags = &c->diags };
 
 	c->program = lower_run(&lower);

@@ -201,6 +201,7 @@ static void walk_all(Facts *f)
 	Ast *ast = f->in->ast;
 
 	f->walk++;
+	labels_walk_begin(f);
 	f->grew = false;
 	f->count = f->exit = (Count){ 0 };
 	f->exits = false;
@@ -309,6 +310,7 @@ bool facts_run(const FactsIn *in, Manifest *m, FactsStats *ret_stats)
 	f->fixed = arena_new_n(in->a, const Fact *, in->ast->n_nodes);
 	f->reach_span = head_of(&in->ast->files.p[0]);
 	sigs_init(&f->sigs, in->a);
+	labels_init(f);
 	if (setjmp(complex) == 0) {
 		walks(f);
 		done = true;
@@ -316,6 +318,7 @@ bool facts_run(const FactsIn *in, Manifest *m, FactsStats *ret_stats)
 	in->a->full = full;
 	if (done) {
 		facts_unreached(f);
+		labels_finish(f, in->marks);
 		manifest_finish(f);
 	}
 	diag_sort(in->diags);

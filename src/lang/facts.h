@@ -6,6 +6,7 @@
 #ifndef SONDE_LANG_FACTS_H
 #define SONDE_LANG_FACTS_H
 
+#include "lang/label_marks.h"
 #include "lang/types.h"
 
 /* The value of a `param`, given by the caller as text. */
@@ -22,6 +23,7 @@ typedef struct FactsIn {
 	uint32_t nparam;
 	DiagList *diags;     /* of the program's text */
 	DiagList *lib_diags; /* of lib's own texts: faults of ours; may be NULL */
+	LabelMarks *marks;   /* what is to be metered, for lowering; may be NULL */
 	bool settle;	     /* for tests: FactsStats.settled is wanted */
 } FactsIn;
 

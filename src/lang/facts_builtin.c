@@ -69,6 +69,7 @@ static const Fact *b_emit(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 		more = 100;
 	if (iface >= 0 && c->arg[iface] && c->arg[iface]->kind == T_STR)
 		facts_note_iface(f, c->arg[iface], c->node[iface]);
+	label_emit(f, n, p, probe);
 	facts_emit(f, probe, c->node[0],
 		   (Len){ times.lo, facts_sat_mul(times.hi, (uint64_t)(more < 0 ? 0 : more) + 1) });
 	int stop = sig_param(c->sig, STR("stop"));
@@ -76,13 +77,14 @@ static const Fact *b_emit(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	if (stop >= 0 && c->arg[stop] && c->arg[stop]->kind == T_FUNC) {
 		const Fact *r = facts_answer_to(f, probe);
 
-		facts_call_fn(f, c->arg[stop], &r, 1, c->node[stop]);
+		label_stop(f, c->arg[stop], facts_call_fn(f, c->arg[stop], &r, 1, c->node[stop]));
 	}
 	if (which == BI_sr1)
-		return mk_opt(
-			f,
-			mk_from(f, probe->kind == T_NEVER ? facts_any_packet(f) : facts_answer_to(f, probe),
-				n));
+		return label_sr1(f, p, probe,
+				 mk_opt(f, mk_from(f,
+						   probe->kind == T_NEVER ? facts_any_packet(f)
+									  : facts_answer_to(f, probe),
+						   n)));
 	if (which != BI_sr)
 		return facts_ret_of(f, c, n);
 	Fact *x = mk_copy(f, mk(f, T_ANSWERS));
@@ -132,6 +134,7 @@ static const Fact *b_sniff(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 static const Fact *b_exit(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 {
 	(void)n, (void)which, (void)c;
+	label_left(f, LEFT_EXIT);
 	if (!f->env->dead) {
 		f->exit = f->exits ? facts_count_max(f->exit, f->count) : f->count;
 		f->exits = true;
@@ -374,8 +377,12 @@ const Fact *facts_builtin(Facts *f, Node *n, BuiltinFunc which)
 		}
 		return which == BI_l3 ? b_l3(f, n, which, &c) : b_echo(f, n, which, &c);
 	}
+	if ((which == BI_any || which == BI_all) && n->call.n == 1)
+		label_stops_at(f, n->call.arg[0].value);
 	bool ok = facts_bind_args(f, n, &c) && facts_fit_args(f, &c);
 
+	if (builtin_funcs[which].effect == EFFECT_EMIT || builtin_funcs[which].effect == EFFECT_WAIT)
+		label_wait(f, n, which, &c);
 	if (f->env->dead)
 		return mk(f, T_NEVER);
 	if (!ok) {

@@ -180,6 +180,7 @@ static const Fact *walk_func(Facts *f, const Node *func, const Fact **arg, const
 	Scope *s = func->func.scope;
 	Node *stmt = f->stmt;
 	unsigned depth = 0;
+	LabelScope scope;
 
 	for (const Frame *p = f->frame; p; p = p->up)
 		if (++depth > LIMIT_CALL_DEPTH)
@@ -193,17 +194,19 @@ static const Fact *walk_func(Facts *f, const Node *func, const Fact **arg, const
 	for (uint32_t i = 0; captured && i < s->captures.n; i++)
 		f->env->l[s->captures.p[i]->slot] = captured[i];
 	f->frame = &fr;
+	label_func_begin(f, &scope);
 	f->called[func->id] = 1;
 	if (func->kind == N_LAMBDA) {
 		fr.value = facts_ex(f, func->func.value);
 	} else {
 		facts_do_body(f, func->func.body);
 		if (!f->env->dead)
-			fr.value = facts_join(f, fr.value, mk(f, T_NONE));
+			fr.value = facts_join(f, fr.value, label_add(f, mk(f, T_NONE), label_pc(f)));
 		facts_enter(f, &fr.ret);
 	}
 	bool dead = f->env->dead;
 
+	label_func_end(f, &scope);
 	f->frame = fr.up;
 	f->env = env;
 	f->stmt = stmt;
@@ -274,7 +277,8 @@ static const Fact *call_user(Facts *f, Node *n, Node *def)
 			return facts_sig_fact(f, facts_node_type(f, def->func.ret), NULL, n, 0);
 		return facts_bad(f);
 	}
-	return facts_call_def(f, def, c.arg, n);
+	label_verb(f, n, def, c.arg, c.node);
+	return label_from_verb(f, def, facts_call_def(f, def, c.arg, n));
 }
 
 /* ---- functions as values ---- */
@@ -305,7 +309,7 @@ static const Fact *call_type(Facts *f, const Fact *fn, const Fact **arg, uint32_
 const Fact *facts_call_fn(Facts *f, const Fact *fn, const Fact **arg, uint32_t n, const Node *at)
 {
 	if (fn->kind == T_TYPE)
-		return call_type(f, fn, arg, n, at);
+		return label_called(f, label_of_type(f, call_type(f, fn, arg, n, at), arg, n));
 	if (fn->kind != T_FUNC)
 		return fact_quiet(fn) ? fn : mk(f, T_ANY);
 	const Node *func = fn->node;
@@ -323,7 +327,7 @@ const Fact *facts_call_fn(Facts *f, const Fact *fn, const Fact **arg, uint32_t n
 
 	for (uint32_t i = 0; i < func->func.n; i++)
 		all[i] = i < n ? arg[i] : facts_ex(f, func->func.param[i].dflt);
-	return walk_func(f, func, all, at, fn->from_fn ? NULL : fn->item);
+	return label_called(f, walk_func(f, func, all, at, fn->from_fn ? NULL : fn->item));
 }
 
 /* ---- results of lib ---- */
@@ -355,7 +359,9 @@ static const Fact *call_result(Facts *f, Node *n, Node *decl)
 		const Fact *v = facts_ex(f, a->value);
 
 		if (k < decl->result.n)
-			item[k] = fit_field(f, v, facts_node_type(f, decl->result.field[k].type), a->value);
+			item[k] = label_result_field(
+				f, fit_field(f, v, facts_node_type(f, decl->result.field[k].type), a->value),
+				&decl->result.field[k], n, k);
 		else
 			facts_say(f, "E-ARGS", a->value, "the result has no such field");
 	}

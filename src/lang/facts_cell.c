@@ -19,7 +19,7 @@
 enum { WALKS_BEFORE_WIDENING = 4, CHANGES_BEFORE_WIDENING = 4 };
 
 /* Nobody read it in this walk yet: then what it is now is what they all will read. */
-static void grew(Facts *f, const Cell *c)
+void cell_grew(Facts *f, const Cell *c)
 {
 	f->grew_at_all = true;
 	f->grew |= c->read == f->walk;
@@ -72,11 +72,11 @@ void cell_elem(Facts *f, Cell *c, const Fact *x)
 {
 	if (x->kind == T_ERROR)
 		return; /* or it would hide its own cause in the next walk */
-	const Fact *now = facts_join(f, c->elem, x);
+	const Fact *now = facts_join(f, c->elem, label_add(f, x, label_pc(f)));
 
 	if (now == c->elem)
 		return;
-	grew(f, c);
+	cell_grew(f, c);
 	c->elem = f->walk > WALKS_BEFORE_WIDENING ? facts_widen(f, c->elem, now) : now;
 }
 
@@ -95,27 +95,30 @@ void cell_key(Facts *f, Cell *c, const Fact *x)
 {
 	const Fact *now = x->kind == T_ERROR ? c->key : facts_join(f, c->key, x);
 
+	label_touch(f, c, label_deep(f, x));
+
 	if (now == c->key)
 		return;
-	grew(f, c);
+	cell_grew(f, c);
 	c->key = f->walk > WALKS_BEFORE_WIDENING ? facts_widen(f, c->key, now) : now;
 }
 
 void cell_made(Facts *f, Cell *c, Len l)
 {
+	label_touch(f, c, NULL);
 	if (!c->made) {
 		c->made = f->frame->func;
 		c->len = l;
-		grew(f, c);
+		cell_grew(f, c);
 		return;
 	}
 	if (l.lo < c->len.lo) {
 		c->len.lo = l.lo;
-		grew(f, c);
+		cell_grew(f, c);
 	}
 	if (l.hi > c->len.hi) {
 		c->len.hi = f->walk > WALKS_BEFORE_WIDENING ? LEN_INF : l.hi;
-		grew(f, c);
+		cell_grew(f, c);
 	}
 }
 
@@ -137,6 +140,7 @@ void cell_grow(Facts *f, const Fact *ref, const Node *at, uint64_t n)
 	uint64_t site = rng_mix(f->frame->path ^ at->id), add = facts_sat_mul(n, times(f, ref));
 
 	cell_changed(f, c);
+	label_touch(f, c, NULL);
 	for (uint32_t i = 0; i < c->grows.n; i++) {
 		CellSite *s = &c->grows.p[i];
 
@@ -144,44 +148,46 @@ void cell_grow(Facts *f, const Fact *ref, const Node *at, uint64_t n)
 			continue;
 		if (add > s->add) {
 			s->add = f->walk > WALKS_BEFORE_WIDENING ? LEN_INF : add;
-			grew(f, c);
+			cell_grew(f, c);
 		}
 		return;
 	}
 	vec_push(f->a, &c->grows, (CellSite){ site, add });
 	if (add > 0)
-		grew(f, c);
+		cell_grew(f, c);
 }
 
 void cell_changed(Facts *f, Cell *c)
 {
 	if (c->at_known) {
 		c->at_known = false;
-		grew(f, c);
+		cell_grew(f, c);
 	}
 }
 
 void cell_shrinks(Facts *f, Cell *c)
 {
 	cell_changed(f, c);
+	label_touch(f, c, NULL);
 	if (!c->shrinks) {
 		c->shrinks = true;
-		grew(f, c);
+		cell_grew(f, c);
 	}
 }
 
 void cell_at_add(Facts *f, Cell *c, uint32_t i, const Fact *x)
 {
+	x = label_add(f, x, label_pc(f));
 	if (i < c->at.n) {
 		const Fact *now = x->kind == T_ERROR ? c->at.p[i] : facts_join(f, c->at.p[i], x);
 
 		if (now != c->at.p[i]) {
 			c->at.p[i] = f->walk > WALKS_BEFORE_WIDENING ? facts_widen(f, c->at.p[i], now) : now;
-			grew(f, c);
+			cell_grew(f, c);
 		}
 	} else {
 		vec_push(f->a, &c->at, x->kind == T_ERROR ? mk(f, T_NEVER) : x);
-		grew(f, c);
+		cell_grew(f, c);
 	}
 }
 
@@ -200,6 +206,8 @@ void cell_field_set(Facts *f, Cell *c, Str name, const Fact *x)
 	facts_step(f, c->field.n / 8);
 	if (x->kind == T_ERROR)
 		x = mk(f, T_NEVER);
+	x = label_add(f, x, label_pc(f));
+	label_touch(f, c, NULL);
 	for (uint32_t i = 0; i < c->field.n; i++) {
 		RecField *r = &c->field.p[i];
 
@@ -209,12 +217,12 @@ void cell_field_set(Facts *f, Cell *c, Str name, const Fact *x)
 
 		if (now != r->value) {
 			r->value = f->walk > WALKS_BEFORE_WIDENING ? facts_widen(f, r->value, now) : now;
-			grew(f, c);
+			cell_grew(f, c);
 		}
 		return;
 	}
 	vec_push(f->a, &c->field, (RecField){ name, x });
-	grew(f, c);
+	cell_grew(f, c);
 }
 
 const Fact *cell_values(Facts *f, const Fact *d)
@@ -236,7 +244,7 @@ void cell_use_as_dict(Facts *f, const Fact *d, const Node *at)
 	if (!c->dict_use) {
 		c->dict_use = true;
 		c->record = false;
-		grew(f, c);
+		cell_grew(f, c);
 	}
 	for (uint32_t i = 0; i < c->field.n; i++) {
 		cell_key(f, c, mk_str(f, T_STR, c->field.p[i].name));

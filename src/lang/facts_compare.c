@@ -447,11 +447,17 @@ const Fact *facts_compare(Facts *f, Node *n)
 	Node *left = n->compare.left;
 	const Fact *a = facts_ex(f, left);
 	bool all = true, decided = true;
+	const Label *pc = label_enter(f, NULL), *told = label_deep(f, a);
 
 	for (uint32_t i = 0; i < n->compare.n; i++) {
 		CmpLink *l = &n->compare.link[i];
+
+		if (i) /* the rest is evaluated only while it is true */
+			label_enter(f, label_decide(f, l->right, told));
 		const Fact *b = facts_ex(f, l->right);
 		bool yes;
+
+		told = label_join(f, told, label_deep(f, b));
 
 		check_link(f, l->op, a, b, left, l->right);
 		if (known(l->op, a, b, &yes)) {
@@ -466,6 +472,7 @@ const Fact *facts_compare(Facts *f, Node *n)
 		a = b;
 		left = l->right;
 	}
+	label_back(f, pc);
 	return decided ? mk_range(f, T_BOOL, all, all) : mk(f, T_BOOL);
 }
 
@@ -727,6 +734,7 @@ static Env *cond_boolop(Facts *f, Node *n)
 {
 	Env *no = facts_cond(f, n->binary.left);
 	uint64_t least = f->count.least;
+	const Label *pc = label_branch(f, n->binary.left, f->env, no);
 
 	if (n->op == OP_BOOL_AND) {
 		if (f->env->dead)
@@ -734,6 +742,7 @@ static Env *cond_boolop(Facts *f, Node *n)
 		Env *no2 = facts_cond(f, n->binary.right);
 
 		f->count.least = least;
+		label_back(f, pc);
 		return env_join(f, no, no2);
 	}
 	Env *yes = f->env;
@@ -745,6 +754,7 @@ static Env *cond_boolop(Facts *f, Node *n)
 	}
 	no = facts_cond(f, n->binary.right);
 	f->count.least = least;
+	label_back(f, pc);
 	f->env = env_join(f, f->env, yes);
 	return no;
 }

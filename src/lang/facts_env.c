@@ -126,7 +126,7 @@ static void slots_widen(Facts *f, const Fact **old, const Fact **now, uint32_t n
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (now[i] && old[i] && now[i] != old[i])
-			now[i] = hard && !fact_eq(old[i], now[i]) ? mk(f, T_ANY)
+			now[i] = hard && !fact_eq(old[i], now[i]) ? label_add(f, mk(f, T_ANY), label_deep(f, now[i]))
 								  : facts_widen(f, old[i], now[i]);
 }
 
@@ -166,6 +166,7 @@ void env_set(Facts *f, const Var *v, const Fact *x)
 	const Fact **s = slot_of(f, v);
 	const Refine *keep = NULL;
 
+	x = label_add(f, x, label_pc(f));
 	if (s && assignable(f, v))
 		*s = x;
 	bool any = false;
@@ -294,6 +295,7 @@ void env_refine(Facts *f, const Node *path, const Fact *x)
 
 	if (firm == NO_PATH)
 		return;
+	x = label_refined(f, path, x);
 	if (path->kind == N_NAME && assignable(f, v)) {
 		const Fact **s = slot_of(f, v);
 

@@ -232,88 +232,6 @@ const Fact *facts_display(Facts *f, Node *n)
 	return n->kind == N_DICT ? display_dict(f, n) : display_list(f, n);
 }
 
-/* ---- comprehensions ---- */
-
-typedef struct Comp {
-	Node *n;
-	const Fact *key, *elem;
-	Len len;
-} Comp;
-
-static void comp_clauses(Facts *f, Comp *c, uint32_t k);
-
-static void comp_for(Facts *f, Comp *c, uint32_t k)
-{
-	Clause *cl = &c->n->comp.clause[k];
-	const Fact *x = facts_ex_value(f, cl->value);
-	Len len;
-	Loop loop = { .up = f->frame->loop, .target = cl->target };
-	const Fact *item = facts_iterate(f, x, cl->value, &len);
-
-	loop.since = ++f->gen;
-	loop.rounds = len.hi;
-	c->len = (Len){ facts_sat_mul(c->len.lo, len.lo), facts_sat_mul(c->len.hi, len.hi) };
-	f->frame->loop = &loop;
-	facts_assign(f, cl->target, item, cl->value);
-	Count was = f->count;
-
-	comp_clauses(f, c, k + 1);
-	f->frame->loop = loop.up;
-	f->count.packets = facts_sat_add(was.packets, facts_sat_mul(f->count.packets - was.packets, len.hi));
-	f->count.syn = facts_sat_add(was.syn, facts_sat_mul(f->count.syn - was.syn, len.hi));
-	f->count.least = facts_sat_add(was.least, facts_sat_mul(f->count.least - was.least, len.lo));
-}
-
-static void comp_clauses(Facts *f, Comp *c, uint32_t k)
-{
-	if (f->env->dead)
-		return;
-	if (k == c->n->comp.n) {
-		const Node *outer = f->comp;
-
-		f->comp = c->n;
-		if (c->n->comp.key)
-			c->key = facts_join(f, c->key,
-					    facts_key(f, facts_ex(f, c->n->comp.key), c->n->comp.key));
-		const Fact *x = facts_ex(f, c->n->comp.value);
-
-		c->elem = facts_join(f, c->elem,
-				     c->n->kind == N_SETCOMP ? facts_key(f, x, c->n->comp.value) : x);
-		f->comp = outer;
-	} else if (c->n->comp.clause[k].target) {
-		comp_for(f, c, k);
-	} else {
-		facts_cond(f, c->n->comp.clause[k].value);
-		c->len.lo = 0;
-		uint64_t least = f->count.least;
-
-		comp_clauses(f, c, k + 1);
-		f->count.least = least;
-	}
-}
-
-const Fact *facts_comprehension(Facts *f, Node *n)
-{
-	Comp c = { .n = n, .key = mk(f, T_NEVER), .elem = mk(f, T_NEVER), .len = { 1, 1 } };
-	Env *env = f->env;
-
-	f->env = env_copy(f, env);
-	comp_clauses(f, &c, 0);
-	f->env = env;
-	if (n->kind == N_SETCOMP)
-		return mk_set(f, n, 0, c.elem, c.len);
-	if (n->kind == N_DICTCOMP) {
-		const Fact *d = mk_dict(f, n, 0, c.key, c.elem, c.len);
-
-		d->cell->dict_use = true;
-		return d;
-	}
-	const Fact *x = mk_list(f, n, 0, c.elem, c.len);
-
-	cell_changed(f, x->cell);
-	return x;
-}
-
 /* ---- f-strings ---- */
 
 static bool spec_fits(const Fact *x, char type, bool numeric)
@@ -630,8 +548,10 @@ static const Fact *attr_one(Facts *f, const Fact *x, Node *n)
 		d->hint = STR("start with a duration: 0s");
 		return facts_bad(f);
 	}
-	return mk_from(
+	const Fact *v = mk_from(
 		f, facts_sig_fact(f, sig_attr(&f->sigs, (BuiltinAttr)at), &(CallArgs){ .self = x }, n, 0), n);
+
+	return x->kind == T_ANSWERS ? label_answers_attr(f, x, (BuiltinAttr)at, v) : v;
 }
 
 static const Fact *ex_attr(Facts *f, Node *n)
@@ -655,6 +575,9 @@ static const Fact *ex_boolop(Facts *f, Node *n)
 	f->quiet--;
 	f->count = count;
 	Env *no = facts_cond(f, n->binary.left);
+	const Label *chosen = f->env->dead || no->dead ? NULL
+						       : label_decide(f, n->binary.left, label_test(f, n->binary.left)),
+		    *pc = label_enter(f, chosen);
 
 	count = f->count;
 	if (n->op == OP_BOOL_OR) {
@@ -670,13 +593,15 @@ static const Fact *ex_boolop(Facts *f, Node *n)
 	if (no->dead && n->op == OP_BOOL_AND)
 		left = mk(f, T_NEVER);
 	f->env = env_join(f, f->env, no);
-	return facts_join(f, left, right);
+	label_back(f, pc);
+	return label_add(f, facts_join(f, left, right), chosen);
 }
 
 static const Fact *ex_cond(Facts *f, Node *n)
 {
 	Env *no = facts_cond(f, n->cond.test);
 	Count before = f->count;
+	const Label *pc = label_branch(f, n->cond.test, f->env, no), *in = label_pc(f);
 	const Fact *a = f->env->dead ? mk(f, T_NEVER) : facts_ex(f, n->cond.then);
 	Env *yes = f->env;
 	Count after = f->count;
@@ -687,7 +612,8 @@ static const Fact *ex_cond(Facts *f, Node *n)
 
 	f->count = facts_count_max(f->count, after);
 	f->env = env_join(f, f->env, yes);
-	return facts_join(f, a, b);
+	label_back(f, pc);
+	return label_add(f, facts_join(f, a, b), in == pc ? NULL : in);
 }
 
 static const Fact *ex_lambda(Facts *f, Node *n)
@@ -772,9 +698,10 @@ const Fact *facts_ex(Facts *f, Node *n)
 		const Fact *x = env_refined(f, n);
 
 		if (x)
-			return x;
+			return label_note(f, n, x);
 	}
-	const Fact *x = facts_ex_fresh(f, n);
+	const Label *outer = label_begin(f);
+	const Fact *x = label_value(f, n, facts_ex_fresh(f, n), outer);
 
 	facts_read_cells(f, x);
 	return x;

@@ -415,7 +415,7 @@ static const Fact *no_fit(Facts *f, const Fact *x, const SigType *t, Node *n, co
 	return facts_bad(f);
 }
 
-const Fact *facts_fit(Facts *f, const Fact *x, const SigType *t, Node *n, CallArgs *c, const char *what)
+static const Fact *fit(Facts *f, const Fact *x, const SigType *t, Node *n, CallArgs *c, const char *what)
 {
 	bool any = str_is(t->name, "any") || (is_var(t->name) && c);
 	const Fact *out = mk(f, T_NEVER);
@@ -438,6 +438,11 @@ const Fact *facts_fit(Facts *f, const Fact *x, const SigType *t, Node *n, CallAr
 		out = facts_join(f, out, y);
 	}
 	return x->none ? mk_opt(f, out) : out;
+}
+
+const Fact *facts_fit(Facts *f, const Fact *x, const SigType *t, Node *n, CallArgs *c, const char *what)
+{
+	return label_like(f, x, fit(f, x, t, n, c, what));
 }
 
 /* ---- facts of types ---- */

@@ -6,6 +6,7 @@
  * then widening), quietly; then once more to report.  A loop over few known items
  * is walked once for each, so that what belongs together in an item stays together.
  */
+#include "base/rng.h"
 #include "lang/facts_inside.h"
 
 enum {
@@ -19,6 +20,7 @@ void facts_do_if(Facts *f, Node *n)
 {
 	Env *other = facts_cond(f, n->branch.test);
 	Count before = f->count, after;
+	const Label *pc = label_branch(f, n->branch.test, f->env, other);
 
 	facts_do_body(f, n->branch.body);
 	Env *then = f->env;
@@ -31,6 +33,7 @@ void facts_do_if(Facts *f, Node *n)
 		f->count = f->env->dead ? after : facts_count_max(f->count, after);
 		f->env = env_join(f, f->env, then);
 	}
+	label_back(f, pc);
 }
 
 /* ---- loops ---- */
@@ -38,7 +41,10 @@ void facts_do_if(Facts *f, Node *n)
 typedef struct Round {
 	Node *n;
 	const Fact *item; /* of a for */
+	const Label *shape; /* of what it runs over */
 	Loop loop;
+	LabelScope scope;
+	const Label *pc; /* as the round began */
 	Env *out; /* of a while: where its test is false */
 } Round;
 
@@ -47,9 +53,15 @@ static void walk_round(Facts *f, Round *r, const Env *head)
 	f->env = env_copy(f, head);
 	r->loop.since = ++f->gen;
 	r->loop.brk = r->loop.cont = (Door){ 0 };
-	if (r->n->kind == N_WHILE)
+	r->pc = label_round(f, &r->scope);
+	if (r->n->kind == N_WHILE) {
 		r->out = facts_cond(f, r->n->branch.test);
-	else
+		label_may_end(f, r->n->branch.test, label_test(f, r->n->branch.test));
+		label_branch(f, r->n->branch.test, f->env, r->out);
+	} else {
+		label_enter(f, label_decide(f, r->n->loop.iter, r->shape));
+	}
+	if (r->n->kind == N_FOR)
 		facts_assign(f, r->n->loop.target, r->item, r->n->loop.iter);
 	facts_do_body(f, r->n->kind == N_WHILE ? r->n->branch.body : r->n->loop.body);
 	facts_enter(f, &r->loop.cont);
@@ -69,7 +81,7 @@ static Env *walk_rounds(Facts *f, Round *r)
 			break;
 		Env *now = env_join_head(f, head, f->env);
 
-		if (env_stable(f, head, now))
+		if (env_stable(f, head, now) && label_round(f, &r->scope) == r->pc)
 			break;
 		if (i >= ROUNDS_BEFORE_WIDENING)
 			now = env_widen(f, head, now, i >= ROUNDS_BEFORE_GIVING_UP);
@@ -123,7 +135,9 @@ static void loop_end(Facts *f, Round *r, Env *head, Count before, Len n, Nodes o
 		f->env = n.lo && !end->dead ? end : n.lo ? end : head;
 	}
 	f->count = count_times(before, round, n);
+	label_round(f, &r->scope);
 	facts_do_body(f, orelse);
+	label_loop_end(f, &r->scope);
 	f->frame->loop = r->loop.up;
 	facts_enter(f, &r->loop.brk);
 }
@@ -135,6 +149,7 @@ static void do_loop(Facts *f, Round *r, Len n, Nodes orelse)
 	r->loop.up = f->frame->loop;
 	r->loop.rounds = n.hi;
 	f->frame->loop = &r->loop;
+	label_loop_begin(f, &r->scope);
 	Env *head = walk_rounds(f, r);
 	Count round = f->env->dead ? (Count){ 0 } : count_minus(f->count, before);
 
@@ -215,24 +230,32 @@ const Fact *const *facts_items_known(Facts *f, const Fact *x, uint32_t *ret_n)
 	return NULL;
 }
 
-static void do_unrolled(Facts *f, Node *n, const Fact *const *item, uint32_t count)
+static void do_unrolled(Facts *f, Node *n, const Fact *x, const Fact *const *item, uint32_t count)
 {
 	Loop l = { .up = f->frame->loop, .rounds = count, .target = n->loop.target };
 	Door brk = { 0 };
+	LabelScope scope;
+	uint64_t path = f->frame->path;
 
+	label_loop_begin(f, &scope);
 	f->frame->loop = &l;
 	f->unroll *= count;
 	for (uint32_t i = 0; i < count && !f->env->dead; i++) {
 		l.since = ++f->gen;
 		l.cont = (Door){ 0 };
 		f->env = env_copy(f, f->env);
-		facts_assign(f, n->loop.target, mk_aged(f, item[i]), n->loop.iter);
+		label_round(f, &scope);
+		f->frame->path = rng_mix(path + i); /* what each round makes stays apart */
+		facts_assign(f, n->loop.target, label_item(f, x, mk_aged(f, item[i])), n->loop.iter);
 		facts_do_body(f, n->loop.body);
 		facts_enter(f, &l.cont);
 	}
 	brk = l.brk;
 	f->unroll /= count;
+	f->frame->path = path;
+	label_round(f, &scope);
 	facts_do_body(f, n->loop.orelse);
+	label_loop_end(f, &scope);
 	f->frame->loop = l.up;
 	facts_enter(f, &brk);
 }
@@ -244,10 +267,10 @@ void facts_do_for(Facts *f, Node *n)
 	const Fact *const *item = facts_items_known(f, x, &count);
 
 	if (item && count && count <= UNROLL_ITEMS && f->unroll * count <= UNROLL_NESTED) {
-		do_unrolled(f, n, item, count);
+		do_unrolled(f, n, x, item, count);
 		return;
 	}
-	Round r = { .n = n, .loop.target = n->loop.target };
+	Round r = { .n = n, .loop.target = n->loop.target, .shape = label_shape(f, x) };
 	Len len;
 
 	r.item = facts_iterate(f, x, n->loop.iter, &len);

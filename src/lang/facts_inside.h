@@ -7,9 +7,9 @@
 
 #include "base/limits.h"
 #include "lang/facts.h"
+#include "lang/label.h"
 #include "lang/sig.h"
 
-typedef struct Facts Facts;
 
 /* What a test found out about a path that is no plain variable: h.addr, r.quoted. */
 typedef struct Refine {
@@ -67,6 +67,7 @@ struct Facts {
 	Manifest *m;
 	Env *env;
 	Frame *frame;
+	struct Labels *labels;
 	Count count;
 	Count exit; /* where exit() may have ended it */
 	bool exits;
@@ -160,6 +161,7 @@ void cell_key(Facts *f, Cell *c, const Fact *x);
 void cell_made(Facts *f, Cell *c, Len l);
 /* `ref` got `n` more items at node `at`. */
 void cell_grow(Facts *f, const Fact *ref, const Node *at, uint64_t n);
+void cell_grew(Facts *f, const Cell *c);
 void cell_changed(Facts *f, Cell *c); /* positions are no longer known */
 void cell_shrinks(Facts *f, Cell *c);
 void cell_at_add(Facts *f, Cell *c, uint32_t i, const Fact *x);

@@ -36,7 +36,7 @@ bool fact_eq(const Fact *a, const Fact *b)
 		return true;
 	if (a->kind != b->kind || a->none != b->none || a->number != b->number || a->open != b->open ||
 	    a->view != b->view || a->index != b->index || a->field != b->field || a->cell != b->cell ||
-	    a->node != b->node || a->len.lo != b->len.lo || a->len.hi != b->len.hi)
+	    a->node != b->node || a->label != b->label || a->taken != b->taken || a->len.lo != b->len.lo || a->len.hi != b->len.hi)
 		return false;
 	if (!vals_eq(a->kind, a->vals, b->vals))
 		return false;
@@ -98,6 +98,7 @@ static const Fact *join_cells(Facts *f, const Fact *a, const Fact *b)
 	for (int i = 0; i < 2; i++) {
 		cell_elem(f, to, from->elem);
 		cell_key(f, to, from->key);
+		label_touch(f, to, from->shape);
 		for (uint32_t k = 0; k < from->field.n; k++)
 			cell_field_set(f, to, from->field.p[k].name, from->field.p[k].value);
 		if (from->dict_use)
@@ -127,6 +128,7 @@ static const Fact *join_same(Facts *f, const Fact *a, const Fact *b)
 	x->number |= b->number;
 	if (a->field != b->field)
 		x->field = NULL;
+	x->taken &= b->taken;
 	if (!x->vals && !x->origin)
 		x->origin = b->origin;
 	if (x->n && a->kind != T_FUNC)
@@ -198,7 +200,7 @@ static const Fact *join_union(Facts *f, const Fact *a, const Fact *b)
 		else if (n < UNION_MOST)
 			item[n++] = x;
 		else
-			return mk(f, T_ANY);
+			return label_add(f, label_add(f, mk(f, T_ANY), label_deep(f, a)), label_deep(f, b));
 	}
 	if (n == 1)
 		return item[0];
@@ -237,7 +239,7 @@ const Fact *facts_join(Facts *f, const Fact *a, const Fact *b)
 	if (a->kind == T_ERROR || b->kind == T_ERROR)
 		return !f->heading ? facts_bad(f) : a->kind == T_ERROR ? b : a;
 	if (a->kind == T_ANY || b->kind == T_ANY)
-		return mk(f, T_ANY);
+		return label_add(f, label_add(f, mk(f, T_ANY), label_deep(f, a)), label_deep(f, b));
 	facts_step(f, 1);
 	if (fact_eq(a, b) && (!a->cell || a->gen <= b->gen))
 		return a;
@@ -245,6 +247,7 @@ const Fact *facts_join(Facts *f, const Fact *a, const Fact *b)
 
 	if (a->none || b->none)
 		x = mk_opt(f, x);
+	x = label_add(f, label_add(f, x, a->label), b->label);
 	return fact_eq(x, a) && x->gen == a->gen ? a : x;
 }
 

@@ -252,7 +252,7 @@ static const Fact *field_many(Facts *f, const WireProto *p, const WireField *w, 
 	return out;
 }
 
-const Fact *facts_field_value(Facts *f, WireId id, unsigned field, const Fact *x, Node *n, Len *ret_many)
+static const Fact *field_value(Facts *f, WireId id, unsigned field, const Fact *x, Node *n, Len *ret_many)
 {
 	const WireProto *p = wire_proto(id);
 	const WireField *w = &p->fields[field];
@@ -295,6 +295,11 @@ const Fact *facts_field_value(Facts *f, WireId id, unsigned field, const Fact *x
 		out = facts_join(f, out, y);
 	}
 	return out;
+}
+
+const Fact *facts_field_value(Facts *f, WireId id, unsigned field, const Fact *x, Node *n, Len *ret_many)
+{
+	return label_like(f, x, field_value(f, id, field, x, n, ret_many));
 }
 
 /* ---- layers ---- */
@@ -433,13 +438,16 @@ const Fact *facts_option_call(Facts *f, Node *n, const struct WireOption *o)
 
 /* ---- a / b ---- */
 
-static const Stack *stack_on(Facts *f, const Stack *a, const Stack *b, const Node *at)
+/* b is NULL: the bytes `tail`. */
+static const Stack *stack_on(Facts *f, const Stack *a, const Stack *b, const Fact *tail, const Node *at)
 {
 	Stack *s = arena_new(f->a, Stack);
 
 	*s = *a;
 	if (!b) {
 		s->payload = true;
+		s->tail = label_join(f, s->tail, tail->kind == T_PACKET ? NULL : label_deep(f, tail));
+		s->tail_most = facts_sat_add(s->tail_most, tail->len.hi);
 		return s;
 	}
 	if (a->n + b->n > LIMIT_LAYERS) {
@@ -452,6 +460,10 @@ static const Stack *stack_on(Facts *f, const Stack *a, const Stack *b, const Nod
 	s->mustnot = a->mustnot & b->mustnot & ~s->must;
 	s->built = a->built && b->built;
 	s->payload = b->payload;
+	s->tail = label_join(f, a->tail, b->tail);
+	s->tail_most = facts_sat_add(a->tail_most, b->tail_most);
+	s->content = NULL;
+	s->echoes = 0;
 	FieldFact *ff = arena_new_n(f->a, FieldFact, a->nfields + b->nfields);
 
 	memcpy(ff, a->field, a->nfields * sizeof *ff);
@@ -482,7 +494,7 @@ static const Fact *packets_on(Facts *f, const Fact *a, const Fact *b, const Node
 				continue;
 			const Stack **one = arena_new_n(f->a, const Stack *, 1);
 
-			one[0] = stack_on(f, a->stack[i], b->kind == T_PACKET ? b->stack[k] : NULL, at);
+			one[0] = stack_on(f, a->stack[i], b->kind == T_PACKET ? b->stack[k] : NULL, b, at);
 			out = facts_join(f, out, mk_packet(f, one, 1));
 		}
 	return out;

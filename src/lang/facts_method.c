@@ -244,6 +244,9 @@ const Fact *facts_method(Facts *f, Node *n, const Fact *self)
 	    str_is(str_c(c.name), "pop") || str_is(str_c(c.name), "popitem") ||
 	    str_is(str_c(c.name), "setdefault"))
 		env_touch(f);
+	if (builtin_methods[m].owner == OWNER_LIST || builtin_methods[m].owner == OWNER_DICT ||
+	    builtin_methods[m].owner == OWNER_SET)
+		label_method(f, (BuiltinMethod)m, &c);
 	switch (builtin_methods[m].owner) {
 	case OWNER_LIST:
 		return m_list(f, n, (BuiltinMethod)m, &c);

@@ -55,7 +55,8 @@ static bool same_shape(const Stack *a, const Stack *b)
 
 bool stack_eq(const Stack *a, const Stack *b)
 {
-	return a == b || (same_shape(a, b) && a->payload == b->payload && fields_eq(a, b) &&
+	return a == b || (same_shape(a, b) && a->payload == b->payload && a->tail == b->tail && a->tail_most == b->tail_most &&
+			  a->content == b->content && a->echoes == b->echoes && a->echo == b->echo && fields_eq(a, b) &&
 			  (a->quoted == b->quoted || fact_eq(a->quoted, b->quoted)));
 }
 
@@ -84,6 +85,11 @@ static const Stack *shape_join(Facts *f, const Stack *a, const Stack *b)
 
 	*s = *a;
 	s->payload |= b->payload;
+	s->tail = label_join(f, a->tail, b->tail);
+	s->tail_most = a->tail_most > b->tail_most ? a->tail_most : b->tail_most;
+	s->content = a->content && b->content ? label_join(f, a->content, b->content) : NULL;
+	s->echoes &= b->echoes;
+	s->echo = label_join(f, a->echo, b->echo);
 	s->nfields = 0;
 	for (uint32_t i = 0; i < a->nfields; i++) {
 		const FieldFact *o = field_of(b, a->field[i].layer, a->field[i].field);
@@ -157,7 +163,7 @@ const Fact *packet_widen(Facts *f, const Fact *x)
 		*t = *x->stack[i];
 		for (uint32_t k = 0; k < t->nfields; k++) {
 			ff[k] = t->field[k];
-			ff[k].value = ff[k].value->vals ? mk(f, ff[k].value->kind) : ff[k].value;
+			ff[k].value = ff[k].value->vals ? label_like(f, ff[k].value, mk(f, ff[k].value->kind)) : ff[k].value;
 		}
 		t->field = ff;
 		if (t->quoted)
@@ -238,11 +244,13 @@ static const Fact *quote_of(Facts *f, const Stack *probe)
 	s->mustnot = probe->mustnot & (NETWORKS | TRANSPORTS);
 	s->nfields = 0;
 	s->n = 0;
+	s->content = label_answer(f, probe);
+	s->echoes = 0;
 	one[0] = s;
 	return mk_packet(f, one, 1);
 }
 
-static const Fact *answer_to_stack(Facts *f, const Stack *s)
+static const Fact *shape_of_answer(Facts *f, const Stack *s)
 {
 	WireId net = stack_first(s, NETWORKS), trans = stack_first(s, TRANSPORTS & ~WIRE_BIT(WIRE_ARP));
 	WireId icmp = net == WIRE_IPV6 ? WIRE_ICMPV6 : WIRE_ICMP;
@@ -262,6 +270,29 @@ static const Fact *answer_to_stack(Facts *f, const Stack *s)
 		return error;
 	return facts_join(f, mk_stack(f, WIRE_BIT(net) | WIRE_BIT(trans), net_not | excludes(trans), NULL),
 			  error);
+}
+
+/* Whose content it is; and of an answer by the peer itself, not by a router, which fields
+ * matching held to the probe's. */
+static const Fact *answer_to_stack(Facts *f, const Stack *probe)
+{
+	const Fact *x = shape_of_answer(f, probe);
+	const Stack **s = arena_new_n(f->a, const Stack *, x->n);
+	Fact *y = mk_copy(f, x);
+
+	for (uint32_t i = 0; i < x->n; i++) {
+		Stack *t = arena_copy(f->a, x->stack[i], sizeof *t);
+		bool icmp = t->must & (WIRE_BIT(WIRE_ICMP) | WIRE_BIT(WIRE_ICMPV6));
+
+		t->content = label_answer(f, probe);
+		if (probe->built && !icmp && t->must & TRANSPORTS) {
+			t->echoes = probe->must;
+			t->echo = label_echo(f, probe);
+		}
+		s[i] = t;
+	}
+	y->stack = s;
+	return y;
 }
 
 const Fact *facts_answer_to(Facts *f, const Fact *probe)
@@ -342,7 +373,7 @@ static const Fact *stack_value(Facts *f, const Stack *s, WireId id, unsigned fie
 				break;
 			return mk_from(f, ff->value, n);
 		}
-	return facts_field_fact(f, id, field, s->quote, n);
+	return label_field(f, s, id, field, facts_field_fact(f, id, field, s->quote, n));
 }
 
 static const Fact *layer_field(Facts *f, const Fact *p, WireId id, unsigned field, const Node *n)
@@ -428,7 +459,8 @@ const Fact *packet_index(Facts *f, const Fact *p, Node *n)
 
 static const Fact *attr_row(Facts *f, BuiltinAttr at, const Fact *p, const Node *n)
 {
-	return mk_from(f, facts_sig_fact(f, sig_attr(&f->sigs, at), &(CallArgs){ .self = p }, n, 0), n);
+	return label_packet_attr(
+		f, at, p, mk_from(f, facts_sig_fact(f, sig_attr(&f->sigs, at), &(CallArgs){ .self = p }, n, 0), n));
 }
 
 /* p.src, p.dst, p.ttl: of the IP layer, IPv6's hlim, ARP's addresses. */

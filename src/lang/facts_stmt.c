@@ -88,7 +88,7 @@ const Fact *facts_iterate(Facts *f, const Fact *x, const Node *at, Len *ret_len)
 	for (uint32_t i = 0; i < fact_ways(x); i++) {
 		Len l;
 
-		e = facts_join(f, e, iterate_one(f, fact_way(f, x, i), at, &l));
+		e = facts_join(f, e, label_item(f, fact_way(f, x, i), iterate_one(f, fact_way(f, x, i), at, &l)));
 		all = (Len){ l.lo < all.lo ? l.lo : all.lo, l.hi > all.hi ? l.hi : all.hi };
 	}
 	*ret_len = all;
@@ -102,8 +102,9 @@ static const Fact *unpack_item(Facts *f, const Fact *x, uint32_t i, uint32_t n, 
 	if (x->kind == T_TUPLE && !x->open)
 		return x->item[i];
 	if (x->kind == T_ANSWERS)
-		return facts_sig_fact(f, sig_attr(&f->sigs, i ? A_ANSWERS_unans : A_ANSWERS_ans),
-				      &(CallArgs){ .self = x }, at, i);
+		return label_answers_attr(f, x, i ? A_ANSWERS_unans : A_ANSWERS_ans,
+					  facts_sig_fact(f, sig_attr(&f->sigs, i ? A_ANSWERS_unans : A_ANSWERS_ans),
+							 &(CallArgs){ .self = x }, at, i));
 	if (x->kind == T_LIST && x->cell->at_known && x->cell->at.n == n)
 		return mk_aged(f, x->cell->at.p[i]);
 	Len l;
@@ -142,8 +143,10 @@ static void assign_items(Facts *f, Node *target, const Fact *x, const Node *valu
 		const Fact *item = ok ? mk(f, T_NEVER) : facts_bad(f);
 
 		for (uint32_t i = 0; ok && i < fact_ways(x); i++)
-			item = facts_join(f, item,
-					  unpack_item(f, fact_way(f, x, i), k, target->list.n, value));
+			item = facts_join(
+				f, item,
+				label_item(f, fact_way(f, x, i),
+					   unpack_item(f, fact_way(f, x, i), k, target->list.n, value)));
 		facts_assign(f, target->list.p[k], item, value);
 	}
 }
@@ -163,8 +166,15 @@ static void store_list(Facts *f, const Fact *c, Node *target, const Fact *x)
 	if (target->index.index->kind == N_SLICE) {
 		Len l;
 
-		facts_ex(f, target->index.index);
+		for (int i = 0; i < 3; i++) {
+			Node *const part[] = { target->index.index->slice.lo, target->index.index->slice.hi,
+					       target->index.index->slice.step };
+
+			if (part[i])
+				facts_ex(f, part[i]);
+		}
 		cell_elem(f, c->cell, facts_iterate(f, x, target, &l));
+		label_touch(f, c->cell, label_join(f, label_deep(f, x), label_index(f, target)));
 		cell_shrinks(f, c->cell);
 		cell_grow(f, c, target, l.hi);
 		return;
@@ -175,7 +185,8 @@ static void store_list(Facts *f, const Fact *c, Node *target, const Fact *x)
 		facts_say(f, "E-TYPE", target->index.index, "a list's index is an int, not %.*s",
 			  STR_ARG(facts_a_text(f, i)));
 	cell_changed(f, c->cell);
-	cell_store(f, c->cell, x);
+	label_touch(f, c->cell, c->label);
+	cell_store(f, c->cell, label_add(f, x, label_index(f, target)));
 }
 
 static void store_dict(Facts *f, const Fact *c, Node *target, const Fact *x)
@@ -190,7 +201,7 @@ static void store_dict(Facts *f, const Fact *c, Node *target, const Fact *x)
 	}
 	cell_use_as_dict(f, c, key);
 	cell_key(f, c->cell, facts_key(f, k, key));
-	cell_store(f, c->cell, x);
+	cell_store(f, c->cell, label_add(f, x, label_index(f, target)));
 	cell_grow(f, c, target, 1);
 }
 
@@ -294,6 +305,7 @@ const Fact *facts_store_add(Facts *f, const Fact *list, const Fact *items, const
 	Len l;
 	const Fact *e = facts_iterate(f, items, at, &l);
 
+	label_touch(f, list->cell, label_shape(f, items));
 	if (l.hi) {
 		if (e->kind != T_ANY || items->kind == T_ANY)
 			cell_elem(f, list->cell, e);
@@ -321,6 +333,7 @@ static void do_augment(Facts *f, Node *n)
 			cell_key(f, old->cell, x->cell->key);
 		}
 		cell_elem(f, old->cell, x->cell->elem);
+		label_touch(f, old->cell, label_deep(f, x));
 		cell_grow(f, old, n, fact_len(x).hi);
 		return;
 	}
@@ -354,7 +367,8 @@ static void do_return(Facts *f, Node *n)
 	if (fr->func->kind == N_DEF && fr->func->func.ret)
 		x = facts_fit(f, x, facts_node_type(f, fr->func->func.ret), n->expr.value ? n->expr.value : n,
 			      NULL, "the function returns");
-	fr->value = facts_join(f, fr->value, x);
+	fr->value = facts_join(f, fr->value, label_add(f, x, label_pc(f)));
+	label_left(f, LEFT_RETURN);
 	facts_leave(f, &fr->ret);
 }
 
@@ -448,10 +462,12 @@ void facts_do_stmt(Facts *f, Node *n)
 		facts_do_for(f, n);
 		break;
 	case N_BREAK:
+		label_left(f, LEFT_BREAK);
 		if (f->frame->loop)
 			facts_leave(f, &f->frame->loop->brk);
 		break;
 	case N_CONTINUE:
+		label_left(f, LEFT_CONTINUE);
 		if (f->frame->loop)
 			facts_leave(f, &f->frame->loop->cont);
 		break;

@@ -209,7 +209,8 @@ static const RowsRow rows[] = {
 	{ "send(IP(dst=\"10.0.0.1\")/UDP(dport=range(120, 140)))\n", { "10.0.0.1 17 to 120-139" } },
 	{ "send(IP(dst=\"10.0.0.1\")/UDP(dport=[160, 161, 162]))\n", { "10.0.0.1 17 to 160, 161, 162" } },
 	/* what is not known before the start asks for all, within the declared */
-	{ "reach(\"10.0.0.0/30\")\nfor p in sniff(\"icmp\"):\n    if IP in p:\n        "
+	{ "reach(\"10.0.0.0/30\")\nreflect(UDP.dport, src=\"0.0.0.0/0\", dst=\"0.0.0.0/0\", max=64)\n"
+	  "for p in sniff(\"icmp\"):\n    if IP in p:\n        "
 	  "send(IP(dst=p.src)/UDP(dport=p.ttl))\n",
 	  { "10.0.0.0/30 17 all" } },
 	{ "reach(\"10.0.0.1\", fragments=True)\nsend(IP(dst=\"10.0.0.1\", frag=3)/UDP(dport=9))\n",

@@ -65,6 +65,14 @@ void code_land(Fn *f, Jumps *j)
 	j->n = 0;
 }
 
+void code_meter(Fn *f, const Node *test)
+{
+	const LabelMarks *m = f->lo->in->marks;
+
+	if (m && m->test && m->test[test->id])
+		code_emit(f, insn_abc(I_METER, 0, 0, 0, 1));
+}
+
 /* ---- tables ---- */
 
 /* The index of a key in a table that `count` counts; *ret_new: it is new, and the
@@ -447,6 +455,7 @@ static void do_for(Fn *f, Node *n)
 	f->assigned.n = assigned;
 	code_land(f, &loop.cont);
 	code_land(f, &test);
+	code_meter(f, n->loop.iter);
 	code_jump_back(f, I_FOR, iter, item, body);
 	block(f, n->loop.orelse);
 	code_land(f, &loop.brk);
@@ -599,6 +608,7 @@ void prog_fn_body(Lower *lo, Node *n, uint32_t number)
 	lo->too_big |= f.top > PROG_SLOTS_MAX;
 	params_convert(&f, n);
 	f.at = n->span;
+	code_meter(&f, n);
 	if (n->kind == N_LAMBDA) {
 		Span before = code_at(&f, n->func.value);
 		Reg r = expr_any(&f, n->func.value);
@@ -627,6 +637,19 @@ static void module_body(Lower *lo, Node *m)
 	lo->fn.p[0] = out;
 }
 
+static void reflect_bounds(Lower *lo, Program *p)
+{
+	const Manifest *m = lo->in->manifest;
+	uint32_t n = m ? m->decls.reflect.n : 0;
+	int64_t *most = arena_new_n(lo->a, int64_t, n + 1);
+
+	for (uint32_t i = 0; i < n; i++)
+		most[i] = m->decls.reflect.p[i].max;
+	p->nreflect = n < UINT8_MAX ? n : UINT8_MAX;
+	p->reflect_max = most;
+	p->leak_end = m ? m->leak_end : LEAK_END_FREE;
+}
+
 static Program *program(Lower *lo)
 {
 	Program *p = arena_new(lo->a, Program);
@@ -648,6 +671,7 @@ static Program *program(Lower *lo)
 			.lsite = lo->lsite.p,
 			.result = lo->result.p,
 			.entry = entry };
+	reflect_bounds(lo, p);
 	return p;
 }
 

@@ -23,6 +23,8 @@ typedef struct LowerIn {
 	const Scopes *scopes;
 	const FactsParam *param; /* values of params, given by the caller */
 	uint32_t nparam;
+	const Manifest *manifest; /* NULL: nothing is metered */
+	const LabelMarks *marks;  /* or NULL */
 	DiagList *diags; /* E-COMPLEX: a function that needs more registers than there are */
 } LowerIn;
 

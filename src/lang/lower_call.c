@@ -134,6 +134,18 @@ static void place_args(Place *c)
 	}
 }
 
+/* What a call costs; R[packets] are what it sends. */
+static void pay(Fn *f, const Node *call, Reg packets)
+{
+	const LabelMarks *m = f->lo->in->marks;
+	const LabelCost *c = m && m->cost ? &m->cost[call->id] : NULL;
+
+	if (c && c->call)
+		code_emit(f, insn_abc(I_METER, c->reflect, 0, 0, c->call));
+	if (c && c->packet)
+		code_emit(f, insn_abc(I_METERN, c->reflect, packets, 0, c->packet));
+}
+
 static void builtin_into(Fn *f, Node *n, BuiltinFunc b, Reg dst)
 {
 	const Sig *s = sig_func(&f->lo->sigs, b);
@@ -145,6 +157,7 @@ static void builtin_into(Fn *f, Node *n, BuiltinFunc b, Reg dst)
 	Place c = { .f = f, .call = n, .sig = s, .base = reg_temps(f, s->n) };
 
 	place_args(&c);
+	pay(f, n, c.base);
 	code_emit(f, insn_abc(I_CALLB, s->n, dst, b, c.base));
 }
 
@@ -231,6 +244,7 @@ static void def_into(Fn *f, Node *n, Node *def, Reg dst)
 	for (uint32_t i = 0; i < params; i++)
 		if (!given[i] && def->func.param[i].dflt)
 			def_default(f, def->func.param[i].dflt, base + i);
+	pay(f, n, base);
 	code_emit(f, insn_abc(I_CALL, 0, dst, prog_fn(f->lo, def), base));
 }
 

@@ -34,6 +34,7 @@ static void comp_for(Comp *c, const Clause *cl, uint32_t i)
 		stmt_assign_to(f, cl->target, item = reg_temp(f));
 	comp_clause(c, i + 1);
 	code_land(f, &test);
+	code_meter(f, cl->value);
 	code_jump_back(f, I_FOR, iter, item, body);
 	f->top = top;
 }

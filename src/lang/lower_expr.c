@@ -230,6 +230,7 @@ static void boolop_into(Fn *f, Node *n, Reg dst)
 {
 	Jumps end = { 0 };
 
+	code_meter(f, n->binary.left);
 	expr_into(f, n->binary.left, dst);
 	code_jump(f, n->op == OP_BOOL_AND ? I_JF : I_JT, dst, 0, &end);
 	expr_into(f, n->binary.right, dst);
@@ -262,6 +263,8 @@ static void compare_into(Fn *f, Node *n, Reg dst)
 
 	for (uint32_t i = 0; i < n->compare.n; i++) {
 		const CmpLink *l = &n->compare.link[i];
+		if (i)
+			code_meter(f, l->right);
 		Reg right = link_right(f, l);
 
 		link_into(f, l->op, dst, left, right);
@@ -409,6 +412,7 @@ void expr_jump_if(Fn *f, Node *n, bool sense, Jumps *j)
 	Reg top = f->top;
 	Span before = code_at(f, n);
 
+	code_meter(f, n);
 	if (n->kind == N_UNARY && n->op == UN_NOT)
 		expr_jump_if(f, n->unary.value, !sense, j);
 	else if (n->kind == N_BOOLOP)

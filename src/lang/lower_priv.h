@@ -68,6 +68,8 @@ Span code_at(Fn *f, const Node *n); /* returns the place before, to be put back 
 void code_jump(Fn *f, OpCode op, Reg a, Reg b, Jumps *j);
 void code_jump_back(Fn *f, OpCode op, Reg a, Reg b, uint32_t to);
 void code_land(Fn *f, Jumps *j); /* here */
+/* Pays for the evaluation of a test, if the checker found that it is to be paid. */
+void code_meter(Fn *f, const Node *test);
 static inline uint32_t code_here(const Fn *f)
 {
 	return f->code.n;

@@ -58,6 +58,7 @@
 typedef enum FactKind { FACT_KINDS(FACT_ENUM_) T_N } FactKind;
 
 typedef struct Fact Fact;
+typedef struct Label Label; /* lang/label.h */
 typedef struct Cell Cell;
 typedef struct Stack Stack;
 
@@ -88,10 +89,11 @@ typedef struct Vals {
 
 struct Fact {
 	uint8_t kind;		/* FactKind */
-	bool none;		/* T?: may be None too */
-	bool number;		/* DURATION: may still be the plain number that it started as */
-	bool open;		/* TUPLE: any number of items, all like item[0]; LIST: may be a range */
-	bool from_fn;		/* FUNC: a def, not a lambda */
+	bool none : 1;		/* T?: may be None too */
+	bool number : 1;	/* DURATION: may still be the plain number that it started as */
+	bool open : 1;		/* TUPLE: any number of items, all like item[0]; LIST: may be a range */
+	bool from_fn : 1;	/* FUNC: a def, not a lambda */
+	bool taken : 1;		/* IP: unchanged, as .src, .addr or .reporter of an answer gave it */
 	uint8_t view;		/* PACKET: p[L] is L, else WIRE_NONE; PROTO: which */
 	uint16_t index;		/* TYPE: BuiltinFunc */
 	const WireField *field; /* INT FLAGS: of that header field (names of values) */
@@ -107,6 +109,7 @@ struct Fact {
 	uint64_t gen;	    /* when this reference was made: see facts_cell.c */
 	const Node *node;   /* FUNC: LAMBDA or DEF; RESULT: its declaration */
 	const Node *origin; /* where an unknown value comes from, for messages */
+	const Label *label; /* NULL: clean */
 };
 
 /* A field that somebody set in a layer that we build. */
@@ -129,6 +132,11 @@ struct Stack {
 	const FieldFact *field;
 	const Fact *quoted; /* received: the probe's fact, if it may quote one; else NULL */
 	bool quote;	    /* an ICMP error's quote: 8 bytes behind the IP header are sure */
+	const Label *tail;    /* built: of the bytes behind the last layer */
+	uint64_t tail_most;   /* of them */
+	const Label *content; /* received: of what it holds; NULL: from anybody */
+	uint64_t echoes;      /* received: WIRE_BITs of layers whose matched fields are the probe's */
+	const Label *echo;    /* their label */
 };
 
 typedef struct RecField {
@@ -156,6 +164,7 @@ struct Cell {
 	bool packets;	/* LIST of packets: made by a layer with a list in a field */
 	const Node *made;
 	uint32_t read; /* the last walk in which an expression gave it to somebody */
+	const Label *shape; /* of length, membership, order */
 };
 
 extern const char *const fact_kind_names[T_N];

@@ -125,7 +125,7 @@ static void start(Fake *f)
 	start_ports(f);
 	for (uint32_t i = 0; i < f->resolver.n; i++)
 		now_event(f, (Msg){ .type = MSG_RESOLVER, .resolver = { f->resolver.p[i] } });
-	now_event(f, (Msg){ .type = MSG_GO, .go = { 1800000000 * NS_PER_S, f->seed, f->limit_time } });
+	now_event(f, (Msg){ .type = MSG_GO, .go = { 1800000000 * NS_PER_S, f->seed, f->limit_time, f->leak } });
 }
 
 /* ---- requests ---- */
@@ -316,6 +316,7 @@ Fake *fake_new(Arena *a, uint64_t seed)
 	f->mtu = 1500;
 	f->ports = 64;
 	f->limit_time = 600 * NS_PER_S;
+	f->leak = 1024;
 	return f;
 }
 

@@ -103,6 +103,7 @@ struct Fake {
 	uint32_t mtu, ports;
 	uint32_t limit_packets;
 	int64_t limit_time, local_queue;
+	uint64_t leak; /* bits */
 	uint32_t drops; /* of the capture: the first frames */
 	uint32_t dropped;
 	uint32_t in_flight;

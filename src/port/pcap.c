@@ -159,7 +159,7 @@ static void on_manifest(Reader *r, const Msg *m)
 	}
 	tell(r, &(Msg){ .type = MSG_IFACE,
 			.iface = { .index = 1, .name = str_bytes(STR("file")), .mtu = 65535, .ether = r->link->ether } });
-	tell(r, &(Msg){ .type = MSG_GO, .go = { .epoch = r->epoch } });
+	tell(r, &(Msg){ .type = MSG_GO, .go = { .epoch = r->epoch, .leak = 1024 } });
 }
 
 typedef void Handler(Reader *r, const Msg *m);

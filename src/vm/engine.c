@@ -126,6 +126,7 @@ bool engine_start(Engine *e)
 			e->epoch_ns = m.go.epoch;
 			e->seed = e->pool.seed = m.go.seed;
 			e->limit_ns = m.go.time_limit;
+			e->leak = m.go.leak;
 			return true;
 		}
 	}
@@ -382,6 +383,21 @@ static BuiltinFn *const net_funcs[BI_N] = {
 	[BI_fail] = bi_fail,
 };
 
+static uint64_t host_sent(void *ctx)
+{
+	const Engine *e = ctx;
+	uint64_t n = 0;
+
+	for (int i = 0; i < LINES; i++)
+		n += e->line[i].sent;
+	return n;
+}
+
+void engine_leak_used(Engine *e, uint64_t bits)
+{
+	e->leak_used = bits;
+}
+
 void engine_host(Engine *e, VmHost *ret_host)
 {
 	*ret_host = (VmHost){ .ctx = e, .seed = e->seed, .output_limit = e->config.output_limit };
@@ -391,6 +407,8 @@ void engine_host(Engine *e, VmHost *ret_host)
 	ret_host->pin = host_pin;
 	ret_host->iface_name = host_iface_name;
 	ret_host->func = net_funcs;
+	ret_host->leak = e->leak;
+	ret_host->sent = host_sent;
 }
 
 void engine_finish(Engine *e, int exit)

@@ -39,6 +39,9 @@ Engine *engine_new(Arena *a, Port *port, const EngineConfig *config);
 /* Reads what holds for the run, up to GO.  False: the gate stopped us or is gone. */
 bool engine_start(Engine *e);
 
+/* For the statistics: bits of leak that the run used. */
+void engine_leak_used(Engine *e, uint64_t bits);
+
 /* After engine_start: sinks, seed, hooks and the network rows. */
 void engine_host(Engine *e, VmHost *ret_host);
 

@@ -77,6 +77,18 @@ static void report_engine(Engine *e)
 	emit_stat(e, "received", &out);
 }
 
+static void report_leak(Engine *e)
+{
+	Sb out = sb(&e->spare);
+	Json j = json(&out);
+
+	json_open(&j, '{');
+	number(&j, "bits", e->leak_used);
+	number(&j, "bound", e->leak);
+	json_close(&j, '}');
+	emit_stat(e, "leak", &out);
+}
+
 static void report_warnings(Engine *e)
 {
 	for (unsigned i = 0; i < WARN_N; i++) {
@@ -107,7 +119,9 @@ void engine_report(Engine *e)
 	for (int i = 0; i < LINES; i++)
 		if (e->line[i].sent || e->line[i].not_sent)
 			report_line(e, names[i], &e->line[i]);
-	if (e->frames || e->tx_next)
+	if (e->frames || e->tx_next) {
 		report_engine(e);
+		report_leak(e);
+	}
 	arena_reset(&e->spare, 0);
 }

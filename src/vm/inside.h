@@ -71,6 +71,9 @@ struct Vm {
 	const Sig *method_sig; /* [M_N] */
 	ResultType *result_type; /* [OWNER_N] */
 
+	uint64_t leak;       /* bits metered so far */
+	uint64_t *reflected; /* of these by each reflect() */
+
 	uint64_t out_n;    /* bytes given to the host's sink */
 	uint64_t out_cut;
 	uint64_t peer_n;   /* text of peers among it */
@@ -78,6 +81,13 @@ struct Vm {
 	char err_text[400];
 	jmp_buf full; /* the arena's end */
 };
+
+/* ---- the leak meter (leak.c) ---- */
+
+/* reflect: number of the reflect() that allows it + 1, or 0.  False: the bound is spent. */
+bool leak_pay(Vm *vm, uint64_t bits, unsigned reflect);
+/* The same for each packet of a list, or one. */
+bool leak_pay_packets(Vm *vm, Value p, uint64_t bits, unsigned reflect);
 
 /* ---- text (str.c) ---- */
 

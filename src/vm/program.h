@@ -9,7 +9,7 @@
 #ifndef SONDE_VM_PROGRAM_H
 #define SONDE_VM_PROGRAM_H
 
-#include "base/diag.h"
+#include "deal/manifest.h"
 #include "vm/value.h"
 
 typedef enum OpCode {
@@ -18,6 +18,9 @@ typedef enum OpCode {
 #undef OP
 	I_N
 } OpCode;
+
+/* METER and METERN: as many bits as the packet has */
+enum { METER_PACKET = 0xffff };
 
 /* Insn.x of arithmetic: an augmented assignment */
 enum { IN_PLACE = 1 };
@@ -81,6 +84,9 @@ typedef struct Program {
 	const MethodSite *msite;
 	const LayerSite *lsite;
 	const ResultType *result; /* of lib's declarations */
+	uint32_t nreflect;
+	const int64_t *reflect_max; /* bits that each reflect() of the program allows */
+	uint8_t leak_end;	    /* LeakEnd */
 	const uint16_t *entry;    /* module functions without parameters, in order: lib, then the program */
 } Program;
 

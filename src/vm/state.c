@@ -66,6 +66,7 @@ Vm *vm_new(Arena *a, const Program *p, const VmHost *host)
 		vm->host.fuel = LIMIT_FUEL;
 	vm->fuel = (int64_t)vm->host.fuel;
 	vm->poll_at = vm->fuel > POLL_UNITS ? vm->fuel - POLL_UNITS : 0;
+	vm->reflected = arena_new_n(a, uint64_t, (size_t)p->nreflect + 1);
 	number_instructions(vm);
 	tables_init(vm);
 	vm->method_sig = sig_tables(a, vm);

@@ -173,6 +173,8 @@ static const char *check_counts(const Check *c)
 		return "a lambda with another number of captured values";
 	if (in.op == I_CALL && c->p->fn[in.b].ncaptured)
 		return "a call of a lambda without its captured values";
+	if ((in.op == I_METER || in.op == I_METERN) && in.x > c->p->nreflect)
+		return "no such reflect()";
 	if (in.op == I_OPTION)
 		return check_option(in);
 	if (in.op == I_ITER || in.op == I_FOR)

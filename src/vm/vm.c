@@ -639,6 +639,12 @@ L_CALLM:
 	vm->fuel = fuel;
 	MAKE(call_method(vm, &prog->msite[IN.b], &R(IN.c), &ret_));
 	NEXT;
+L_METER:
+	SLOW(leak_pay(vm, IN.c, IN.x));
+	NEXT;
+L_METERN:
+	SLOW(leak_pay_packets(vm, R(IN.a), IN.c, IN.x));
+	NEXT;
 L_LAMBDA:
 	MAKE(make_lambda(vm, IN, &R(IN.c), &ret_));
 	NEXT;

@@ -32,6 +32,9 @@ typedef struct VmHost {
 	uint64_t seed;
 	uint64_t output_limit; /* bytes of output kept; 0: LIMIT_OUTPUT */
 	uint64_t fuel;         /* units; 0: LIMIT_FUEL */
+	uint64_t leak;         /* bits that may be metered */
+	/* Packets sent so far; NULL: none. */
+	uint64_t (*sent)(void *ctx);
 
 	/* A piece of program output.  peer: text of a peer, already quoted and escaped. */
 	void (*out)(void *ctx, Str text, bool peer);
@@ -69,6 +72,9 @@ Vm *vm_new(Arena *a, const Program *p, const VmHost *host);
 /* Runs all entries; the exit code: 0, 1 for a run-time error, else vm_stop's. */
 int vm_run(Vm *vm);
 const VmError *vm_error(const Vm *vm);
+
+/* Bits of leak used so far, what it costs where the run ended included. */
+uint64_t vm_leak_used(const Vm *vm);
 
 /* ---- for the host's built-ins ---- */
 

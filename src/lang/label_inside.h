@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files label*.c share.  Nobody else includes it.
+ */
+#ifndef SONDE_LANG_LABEL_INSIDE_H
+#define SONDE_LANG_LABEL_INSIDE_H
+
+#include "lang/facts_inside.h"
+
+struct Labels {
+	Map sets, joins, origins, sites;
+	VEC(const Label *) set; /* by id */
+	VEC(Origin) origin;
+	VEC(Site) site;
+	VEC(OnePeer) sym;
+	const Fact **value; /* by node id: what it was when it was last evaluated */
+	const Label *called; /* what the functions told that the running built-in called */
+	const Node *stops; /* the generator that any() or all() leaves as soon as it knows */
+	Map draws;	    /* node of a random draw -> Label of how often it was made */
+
+	/* where we are */
+	const Label *pc;
+	const Label *cont, *brk, *ret, *ended; /* ways that left: what follows depends on them */
+	const Label *may_end;		       /* what may have ended the run before */
+	const Node *may_end_at;
+
+	/* what was found out */
+	const Label *peers;   /* all that the program sends to */
+	uint32_t peers_read;  /* the last walk that asked for them */
+	const Label *all_reach; /* peers reached by what depends on all sites */
+	const Node *end_paid; /* what may end the run matters to others: where */
+	LabelCost *cost;      /* by node id; NULL: there are none */
+};
+
+/* A growing set of numbers, sorted. */
+typedef struct IdSet {
+	uint16_t v[LABEL_ORIGINS + LABEL_SITES];
+	uint16_t n;
+	bool full;
+} IdSet;
+
+#endif

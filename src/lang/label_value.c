@@ -1,0 +1,677 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What values carry: the label of each expression's value, of what containers hold
+ * and of packets' fields.
+ *
+ * The rule for what has no rule of its own: a value tells all that its operands and
+ * everything in them tell.  So a new built-in is too careful, never too trusting.
+ */
+#include "lang/label_inside.h"
+
+#include "base/rng.h"
+
+enum { DEPTH = 6 };
+
+#define NETWORKS   (WIRE_BIT(WIRE_ARP) | WIRE_BIT(WIRE_IP) | WIRE_BIT(WIRE_IPV6))
+#define TRANSPORTS (WIRE_BIT(WIRE_ICMP) | WIRE_BIT(WIRE_ICMPV6) | WIRE_BIT(WIRE_UDP) | WIRE_BIT(WIRE_TCP))
+
+/* ---- all that a value tells ---- */
+
+static const Label *deep(Facts *f, const Fact *x, unsigned depth);
+
+static const Label *content_of(Facts *f, const Stack *s)
+{
+	return s->content ? s->content : label_any(f, LABEL_CONTENT);
+}
+
+static const Label *stack_deep(Facts *f, const Stack *s, unsigned depth)
+{
+	const Label *l = s->built ? s->tail : content_of(f, s);
+
+	for (uint32_t i = 0; s->built && i < s->nfields; i++)
+		l = label_join(f, l, deep(f, s->field[i].value, depth));
+	return l;
+}
+
+static const Label *cell_deep(Facts *f, const Cell *c, unsigned depth)
+{
+	const Label *l = label_join(f, c->shape, deep(f, c->elem, depth));
+
+	l = label_join(f, l, deep(f, c->key, depth));
+	for (uint32_t i = 0; i < c->field.n; i++)
+		l = label_join(f, l, deep(f, c->field.p[i].value, depth));
+	return l;
+}
+
+static const Label *answers_content(Facts *f, const Fact *x)
+{
+	const Label *l = NULL;
+
+	for (uint32_t i = 0; x->n && i < x->item[0]->n; i++)
+		l = label_join(f, l, label_answer(f, x->item[0]->stack[i]));
+	return l ? l : label_any(f, LABEL_CONTENT);
+}
+
+static const Label *deep(Facts *f, const Fact *x, unsigned depth)
+{
+	const Label *l = x->label;
+
+	if (depth == 0)
+		return label_any(f, LABEL_CONTENT);
+	if (x->cell)
+		return label_join(f, l, cell_deep(f, x->cell, depth - 1));
+	switch ((FactKind)x->kind) {
+	case T_PACKET:
+		for (uint32_t i = 0; i < x->n; i++)
+			l = label_join(f, l, stack_deep(f, x->stack[i], depth - 1));
+		return l;
+	case T_ANSWERS:
+		return label_join(f, l, answers_content(f, x));
+	case T_RESULT:
+		if (!x->n)
+			return label_any(f, LABEL_CONTENT);
+		break;
+	case T_TUPLE:
+	case T_UNION:
+	case T_STATS:
+	case T_FUNC:
+		break;
+	default:
+		return l;
+	}
+	for (uint32_t i = 0; i < x->n; i++)
+		l = label_join(f, l, deep(f, x->item[i], depth - 1));
+	return l;
+}
+
+const Label *label_deep(Facts *f, const Fact *x)
+{
+	return deep(f, x, DEPTH);
+}
+
+const Label *label_stack(Facts *f, const Stack *s)
+{
+	return stack_deep(f, s, DEPTH);
+}
+
+/* What a verb's list tells outside of lib: what chose it in there is part of it. */
+static const Label *outside(Facts *f, const Cell *c, const Label *l)
+{
+	bool lib = c->made && facts_in_lib(f, c->made) && !f->frame->lib;
+
+	return l && lib && (l->ns || l->all)
+		       ? label_made(f, l, l->level == LABEL_CONTENT ? LABEL_CONTENT : LABEL_MEASURED)
+		       : l;
+}
+
+const Label *label_shape(Facts *f, const Fact *x)
+{
+	const Label *l = NULL;
+
+	if (x->cell)
+		return label_join(f, x->label, outside(f, x->cell, x->cell->shape));
+	if (x->kind == T_UNION) {
+		for (uint32_t i = 0; i < x->n; i++)
+			l = label_join(f, l, label_shape(f, x->item[i]));
+		return label_join(f, l, x->label);
+	}
+	if ((x->kind == T_STR || x->kind == T_BYTES) && !x->none && x->len.lo == x->len.hi)
+		return NULL;
+	return x->kind == T_ANSWERS ? label_deep(f, x) : x->label;
+}
+
+/* Structure alone: of a container without its items, of a packet without its fields. */
+static const Label *outer(Facts *f, const Fact *x)
+{
+	switch ((FactKind)x->kind) {
+	case T_LIST:
+	case T_SET:
+	case T_DICT:
+		return label_shape(f, x);
+	case T_PACKET:
+	case T_TUPLE:
+	case T_RESULT:
+		return x->label;
+	default:
+		return label_deep(f, x);
+	}
+}
+
+/* ---- items ---- */
+
+void label_touch(Facts *f, Cell *c, const Label *l)
+{
+	const Label *now = label_join(f, label_join(f, c->shape, l), label_pc(f));
+
+	if (now == c->shape)
+		return;
+	c->shape = now;
+	cell_grew(f, c);
+}
+
+const Fact *label_item(Facts *f, const Fact *c, const Fact *x)
+{
+	for (uint32_t i = 0; c->kind == T_UNION && i < c->n; i++)
+		x = label_item(f, c->item[i], x);
+	if (c->cell && x->label)
+		x = label_set(f, x, outside(f, c->cell, x->label));
+	return label_add(f, x, c->cell ? label_shape(f, c) : c->label);
+}
+
+const Fact *label_like(Facts *f, const Fact *was, const Fact *x)
+{
+	return x == was ? x : label_add(f, x, was->cell || was->kind == T_TUPLE ? label_deep(f, was) : was->label);
+}
+
+/* ---- packets ---- */
+
+static const Fact *field_value(const Stack *s, WireId id, const char *name)
+{
+	const FieldFact *ff = stack_field(s, id, name);
+
+	return ff ? ff->value : NULL;
+}
+
+static int32_t port_of(const Stack *s, WireId trans)
+{
+	const Fact *x = trans == WIRE_TCP || trans == WIRE_UDP ? field_value(s, trans, "dport") : NULL;
+	int64_t port;
+
+	if (trans != WIRE_TCP && trans != WIRE_UDP)
+		return ORIGIN_NO_PORT;
+	return x && vals_one(x, &port) && port >= 0 && port < 65536 ? (int32_t)port : ORIGIN_PORTS;
+}
+
+static uint8_t proto_of(WireId net, WireId trans)
+{
+	static const struct {
+		WireId id;
+		uint8_t proto;
+	} rows[] = { { WIRE_TCP, 6 }, { WIRE_UDP, 17 }, { WIRE_ICMP, 1 }, { WIRE_ICMPV6, 58 } };
+
+	for (size_t i = 0; net != WIRE_ARP && i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].id == trans)
+			return rows[i].proto;
+	return 0;
+}
+
+/* Where the program does not say it, it is within what it declares. */
+static const Label *in_reach(Facts *f, Origin like)
+{
+	const Label *l = NULL;
+
+	for (uint32_t i = 0; i < f->m->decls.reach.n; i++) {
+		like.peer = f->m->decls.reach.p[i].target;
+		l = label_join(f, l, label_of(f, LABEL_CONTENT, label_origin(f, like)));
+	}
+	return l ? l : label_any(f, LABEL_CONTENT);
+}
+
+const Label *label_targets(Facts *f, const Fact *dst, Origin like)
+{
+	const Label *l = NULL;
+
+	if (!dst || dst->kind != T_IP)
+		return label_any(f, LABEL_CONTENT);
+	if (!dst->vals)
+		return in_reach(f, like);
+	if (dst->vals->n > LABEL_ORIGINS)
+		return label_any(f, LABEL_CONTENT);
+	for (uint32_t i = 0; i < dst->vals->n; i++) {
+		like.peer = dst->vals->ip[i];
+		l = label_join(f, l, label_of(f, LABEL_CONTENT, label_origin(f, like)));
+	}
+	return l;
+}
+
+const Label *label_answer(Facts *f, const Stack *s)
+{
+	WireId net = stack_first(s, NETWORKS), trans = stack_first(s, TRANSPORTS);
+
+	if (net == WIRE_NONE || !s->built)
+		return label_any(f, LABEL_CONTENT);
+	return label_targets(f, field_value(s, net, net == WIRE_ARP ? "pdst" : "dst"),
+			     (Origin){ .proto = proto_of(net, trans),
+				       .port = net == WIRE_ARP ? ORIGIN_NO_PORT : port_of(s, trans) });
+}
+
+const Label *label_echo(Facts *f, const Stack *s)
+{
+	const Label *l = NULL;
+
+	for (uint32_t i = 0; s->built && i < s->nfields; i++) {
+		const FieldFact *ff = &s->field[i];
+
+		if (wire_proto((WireId)s->id[ff->layer])->fields[ff->field].label == LABEL_MATCHED)
+			l = label_join(f, l, label_deep(f, ff->value));
+	}
+	return l;
+}
+
+const Fact *label_field(Facts *f, const Stack *s, WireId id, unsigned field, const Fact *x)
+{
+	const WireField *w = &wire_proto(id)->fields[field];
+
+	if (!s->built)
+		return label_add(f, x,
+				 w->label == LABEL_MATCHED && (s->echoes & WIRE_BIT(id)) ? s->echo
+											   : content_of(f, s));
+	const FieldFact *ff = stack_field(s, id, w->name);
+
+	if (ff)
+		return label_add(f, x, label_deep(f, ff->value));
+	return w->computed || w->follows ? label_add(f, x, stack_deep(f, s, DEPTH)) : x;
+}
+
+const Fact *label_packet_attr(Facts *f, BuiltinAttr at, const Fact *p, const Fact *x)
+{
+	WireLabel level = builtin_attrs[at].label;
+	const Label *l = NULL;
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		const Stack *s = p->stack[i];
+
+		if (level == LABEL_MEASURED)
+			l = label_join(f, l, label_made(f, s->built ? label_answer(f, s) : content_of(f, s), level));
+		else if (!s->built || at != A_PACKET_iface)
+			l = label_join(f, l, stack_deep(f, s, DEPTH));
+	}
+	return label_add(f, x, l);
+}
+
+const Fact *label_answers_attr(Facts *f, const Fact *self, BuiltinAttr at, const Fact *x)
+{
+	const Label *l = label_made(f, answers_content(f, self), builtin_attrs[at].label);
+
+	return label_add(f, x, label_join(f, l, self->label));
+}
+
+/* ---- results of lib: the one place where labels are believed ---- */
+
+static WireLabel declared(const ResultItem *d)
+{
+	if (d->label && str_is(d->label->text, "clean"))
+		return LABEL_CLEAN;
+	return d->label && str_is(d->label->text, "measured") ? LABEL_MEASURED : LABEL_CONTENT;
+}
+
+const Fact *label_result_field(Facts *f, const Fact *x, const ResultItem *d, const Node *call, uint32_t i)
+{
+	WireLabel level = declared(d);
+	const Label *l = label_made(f, label_deep(f, x), level);
+
+	if (x->kind == T_LIST && level != LABEL_CONTENT) {
+		const Fact *y = mk_list(f, call, 64 + i, label_set(f, x->cell->elem, l), fact_len(x));
+
+		cell_changed(f, y->cell);
+		x = y;
+	}
+	return label_set(f, x, l);
+}
+
+const Fact *label_from_verb(Facts *f, const Node *def, const Fact *x)
+{
+	const Label *l = x->label;
+
+	if (!l || !(l->ns || l->all) || !facts_in_lib(f, def) || f->frame->lib)
+		return x;
+	return label_set(f, x, label_made(f, l, l->level == LABEL_CONTENT ? LABEL_CONTENT : LABEL_MEASURED));
+}
+
+const Fact *label_called(Facts *f, const Fact *x)
+{
+	f->labels->called = label_join(f, f->labels->called, label_deep(f, x));
+	return x;
+}
+
+const Fact *label_of_type(Facts *f, const Fact *x, const Fact *const *arg, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		x = label_add(f, x, label_deep(f, arg[i]));
+	return x;
+}
+
+const Fact *label_sr1(Facts *f, const Fact *what, const Fact *probe, const Fact *x)
+{
+	const Label *l = outer(f, what);
+
+	for (uint32_t i = 0; probe->kind == T_PACKET && i < probe->n; i++)
+		l = label_join(f, l, label_made(f, label_answer(f, probe->stack[i]), LABEL_MEASURED));
+	return label_add(f, x, l);
+}
+
+/* ---- the value of an expression ---- */
+
+static const Fact *value_of(const Facts *f, const Node *n)
+{
+	return n ? f->labels->value[n->id] : NULL;
+}
+
+static const Label *deep_of(Facts *f, const Node *n)
+{
+	const Fact *x = value_of(f, n);
+
+	return x ? label_deep(f, x) : NULL;
+}
+
+static const Label *outer_of(Facts *f, const Node *n)
+{
+	const Fact *x = value_of(f, n);
+
+	return x ? outer(f, x) : NULL;
+}
+
+/* Which layers it has. */
+static const Label *layers_of(Facts *f, const Fact *p)
+{
+	const Label *l = p->label;
+
+	for (uint32_t i = 0; p->kind == T_PACKET && i < p->n; i++)
+		if (!p->stack[i]->built)
+			l = label_join(f, l, content_of(f, p->stack[i]));
+	return l;
+}
+
+const Label *label_compare(Facts *f, const Node *n)
+{
+	const Label *l = deep_of(f, n->compare.left);
+	CmpOp op = n->compare.link[0].op;
+	const Fact *x = value_of(f, n->compare.left), *y = value_of(f, n->compare.link[0].right);
+
+	if (n->compare.n == 1 && (op == CMP_IS_NONE || op == CMP_IS_NOT_NONE))
+		return x ? x->label : NULL;
+	if (n->compare.n == 1 && x && x->kind == T_PROTO && y)
+		return layers_of(f, y);
+	if (n->compare.n == 1 && y && y->kind == T_NONE && x)
+		return x->label;
+	for (uint32_t i = 0; i < n->compare.n; i++)
+		l = label_join(f, l, deep_of(f, n->compare.link[i].right));
+	return l;
+}
+
+static bool structured(const Fact *x)
+{
+	return x->kind == T_LIST || x->kind == T_DICT || x->kind == T_TUPLE || x->kind == T_PACKET;
+}
+
+static const Fact *value_binary(Facts *f, const Node *n, const Fact *x)
+{
+	const Fact *a = value_of(f, n->binary.left), *b = value_of(f, n->binary.right);
+
+	if (!a || !b)
+		return x;
+	if (x->kind == T_PACKET)
+		return label_add(f, x,
+				 label_join(f, structured(a) ? outer(f, a) : NULL, structured(b) ? outer(f, b) : NULL));
+	if (structured(x))
+		return label_add(f, x, label_join(f, outer(f, a), outer(f, b)));
+	return label_add(f, x, label_join(f, label_deep(f, a), label_deep(f, b)));
+}
+
+static const Fact *value_text(Facts *f, const Node *n, const Fact *x)
+{
+	const Label *l = NULL;
+
+	for (uint32_t i = 0; i < n->list.n; i++) {
+		const Node *p = n->list.p[i];
+
+		if (p->kind == N_FIELD)
+			l = label_join(f, label_join(f, l, deep_of(f, p->field.value)), deep_of(f, p->field.spec));
+	}
+	return label_add(f, x, l);
+}
+
+static const Fact *value_index(Facts *f, const Node *n, const Fact *x)
+{
+	const Fact *c = value_of(f, n->index.obj);
+	const Node *i = n->index.index;
+	if (!c)
+		return x;
+	if (i->kind != N_SLICE && c->kind == T_PACKET)
+		return label_add(f, x, c->label);
+	return label_add(f, label_item(f, c, x), label_index(f, n));
+}
+
+const Label *label_index(Facts *f, const Node *target)
+{
+	const Node *i = target->index.index;
+
+	if (i->kind != N_SLICE)
+		return deep_of(f, i);
+	return label_join(f, label_join(f, deep_of(f, i->slice.lo), deep_of(f, i->slice.hi)),
+			  deep_of(f, i->slice.step));
+}
+
+/* An address as an answer gave it: it may be a destination, which costs leak. */
+static const Fact *taken(Facts *f, const Node *n, const Fact *x)
+{
+	Str name = n->attr.sym->text;
+
+	if (x->kind != T_IP || x->vals || !(str_is(name, "src") || str_is(name, "addr") || str_is(name, "reporter")))
+		return x;
+	Fact *y = mk_copy(f, x);
+
+	y->taken = true;
+	return y;
+}
+
+static const Fact *value_attr(Facts *f, const Node *n, const Fact *x)
+{
+	const Fact *o = value_of(f, n->attr.obj);
+
+	if (!o || o->kind == T_ANSWERS)
+		return x;
+	x = taken(f, n, x);
+	return label_add(f, x, structured(o) || o->kind == T_RESULT ? o->label : label_deep(f, o));
+}
+
+/* ---- calls ---- */
+
+/* Made of the items themselves, which carry what they tell. */
+static bool keeps_items(BuiltinFunc b)
+{
+	return b == BI_list || b == BI_tuple || b == BI_sorted || b == BI_reversed || b == BI_enumerate ||
+	       b == BI_zip || b == BI_map || b == BI_filter || b == BI_set || b == BI_dict;
+}
+
+/* Items decide on membership or order. */
+static bool by_items(BuiltinFunc b)
+{
+	return b == BI_sorted || b == BI_set || b == BI_dict;
+}
+
+static const Label *args_label(Facts *f, const Node *n, const Label *(*of)(Facts *f, const Node *n))
+{
+	const Label *l = NULL;
+
+	for (uint32_t i = 0; i < n->call.n; i++)
+		l = label_join(f, l, of(f, n->call.arg[i].value));
+	return l;
+}
+
+static const Label *draw_label(Facts *f, const Node *n)
+{
+	uint64_t key = n->id;
+	Map *m = &f->labels->draws;
+	uint64_t *slot = map_get(m, BYTES(&key, sizeof key));
+
+	if (!slot)
+		slot = map_put(m, BYTES(arena_copy(f->a, &key, sizeof key), sizeof key));
+	const Label *was = (const Label *)(uintptr_t)*slot, *now = label_join(f, was, label_pc(f));
+
+	if (now != was) {
+		*slot = (uint64_t)(uintptr_t)now;
+		f->grew = f->grew_at_all = true;
+	}
+	return now;
+}
+
+static const Label *shape_of(Facts *f, const Node *n)
+{
+	const Fact *x = value_of(f, n);
+
+	return !x ? NULL : x->kind == T_PACKET ? label_deep(f, x) : label_shape(f, x);
+}
+
+static const Fact *value_builtin(Facts *f, const Node *n, BuiltinFunc b, const Fact *x)
+{
+	const Label *called = f->labels->called;
+
+	switch (b) {
+	case BI_print:
+	case BI_table:
+	case BI_exit:
+	case BI_fail:
+	case BI_warn:
+	case BI_send:
+	case BI_sr1:
+	case BI_at_ttl:
+		return x;
+	case BI_sr:
+		return label_add(f, x, label_join(f, called, args_label(f, n, outer_of)));
+	case BI_len:
+		return label_add(f, x, args_label(f, n, shape_of));
+	case BI_sniff:
+	case BI_neighbors:
+		return label_add(f, x, label_any(f, LABEL_CONTENT));
+	case BI_now:
+		return label_add(f, x, labels_peers(f));
+	case BI_l3:
+	case BI_echo:
+		return label_add(f, x, x->kind == T_LIST ? args_label(f, n, outer_of) : NULL);
+	case BI_random_bytes:
+	case BI_randint:
+		return label_add(f, x, label_join(f, draw_label(f, n), args_label(f, n, deep_of)));
+	default:
+		break;
+	}
+	const Label *l = args_label(f, n, keeps_items(b) && !by_items(b) ? outer_of : deep_of);
+
+	return label_add(f, x, label_join(f, l, called));
+}
+
+static const Fact *value_method(Facts *f, const Node *n, const Fact *x)
+{
+	const Fact *self = value_of(f, n->call.fn->attr.obj);
+	static const char *const keep[] = { "items", "keys", "values", "copy", "get", "pop", "popitem", "setdefault",
+					    "getlayer" };
+	bool keeps = false;
+
+	if (!self)
+		return x;
+	for (size_t i = 0; i < sizeof keep / sizeof *keep; i++)
+		keeps |= str_is(n->call.fn->attr.sym->text, keep[i]);
+	const Label *l = args_label(f, n, deep_of);
+
+	if (!(self->cell || self->kind == T_PACKET) || !keeps)
+		return label_add(f, x, label_join(f, l, label_deep(f, self)));
+	if (self->kind == T_PACKET)
+		return label_add(f, x, layers_of(f, self));
+	return label_add(f, label_item(f, self, x), l);
+}
+
+static const Fact *value_call(Facts *f, const Node *n, const Fact *x)
+{
+	const Node *fn = n->call.fn;
+
+	if (fn->kind == N_ATTR)
+		return value_method(f, n, x);
+	if (fn->kind != N_NAME)
+		return label_add(f, x, args_label(f, n, deep_of));
+	switch (fn->name.ref) {
+	case REF_BUILTIN:
+		return value_builtin(f, n, (BuiltinFunc)fn->name.index, x);
+	case REF_PROTO:
+		return x->kind == T_LIST ? label_add(f, x, args_label(f, n, outer_of)) : x;
+	case REF_OPTION:
+		return label_add(f, x, args_label(f, n, deep_of));
+	default: /* functions: what they return carries it; results: their fields do */
+		return x;
+	}
+}
+
+/* A method that changes its list, dict or set: what decides what is in it then. */
+void label_method(Facts *f, BuiltinMethod which, const CallArgs *c)
+{
+	Cell *cell = c->self->cell;
+	const Label *l = f->labels->called;
+
+	if (!cell)
+		return;
+	for (uint32_t i = 0; i < c->sig->n; i++) {
+		bool item = (which == M_LIST_append && i == 0) || (which == M_LIST_insert && i == 1) ||
+			    (which == M_DICT_setdefault && i == 1);
+		bool items = which == M_LIST_extend || which == M_DICT_update;
+
+		if (c->arg[i] && !item)
+			l = label_join(f, l, items ? outer(f, c->arg[i]) : label_deep(f, c->arg[i]));
+	}
+	if (which == M_LIST_sort || which == M_LIST_remove || builtin_methods[which].owner == OWNER_SET)
+		l = label_join(f, l, label_deep(f, cell->elem));
+	if (builtin_methods[which].owner == OWNER_DICT)
+		l = label_join(f, l, label_deep(f, cell->key));
+	label_touch(f, cell, l);
+}
+
+const Label *label_begin(Facts *f)
+{
+	const Label *outer = f->labels->called;
+
+	f->labels->called = NULL;
+	return outer;
+}
+
+const Fact *label_note(Facts *f, const Node *n, const Fact *x)
+{
+	return f->labels->value[n->id] = x;
+}
+
+const Fact *label_refined(Facts *f, const Node *path, const Fact *x)
+{
+	const Fact *was = value_of(f, path);
+
+	return was ? label_add(f, x, was->label) : x;
+}
+
+static const Fact *value_labelled(Facts *f, Node *n, const Fact *x)
+{
+	switch ((NodeKind)n->kind) {
+	case N_FSTRING:
+		x = value_text(f, n, x);
+		break;
+	case N_UNARY:
+		x = label_add(f, x, n->op == UN_NOT ? label_test(f, n) : deep_of(f, n->unary.value));
+		break;
+	case N_BINARY:
+		x = value_binary(f, n, x);
+		break;
+	case N_COMPARE:
+		x = label_add(f, x, label_compare(f, n));
+		break;
+	case N_INDEX:
+		x = value_index(f, n, x);
+		break;
+	case N_ATTR:
+		x = value_attr(f, n, x);
+		break;
+	case N_CALL:
+		x = value_call(f, n, x);
+		break;
+	case N_SET:
+	case N_SETCOMP:
+		if (x->cell)
+			label_touch(f, x->cell, label_deep(f, x->cell->elem));
+		break;
+	default:
+		break;
+	}
+	return x;
+}
+
+const Fact *label_value(Facts *f, Node *n, const Fact *x, const Label *outer)
+{
+	if (x->kind != T_ERROR && x->kind != T_NEVER)
+		x = value_labelled(f, n, x);
+	f->labels->called = outer;
+	return label_note(f, n, x);
+}
