@@ -107,6 +107,11 @@ void diag_render(const Diag *d, Str name, Str source, Sb *out)
 		escape_line(out, d->fix.text.n ? d->fix.text : STR("leave it out"));
 		sb_char(out, '\n');
 	}
+	if (d->path.n) {
+		sb_cstr(out, "    path: ");
+		escape_line(out, d->path);
+		sb_char(out, '\n');
+	}
 	if (d->hint.n) {
 		sb_cstr(out, "    hint: ");
 		escape_line(out, d->hint);

@@ -34,6 +34,7 @@ typedef struct Diag {
 	Span span;
 	Str message; /* one sentence in the user's words, without a full stop */
 	Fix fix;
+	Str path; /* where it comes from, step by step; may be empty; told when asked for */
 	Str hint; /* what else to do, where there is no exact fix; may be empty */
 } Diag;
 

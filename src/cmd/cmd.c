@@ -164,6 +164,7 @@ void cmd_take_diag(Arena *a, DiagList *l, const Msg *m)
 	d.sev = code.n && code.p[0] == 'W' ? SEV_WARNING : SEV_ERROR;
 	d.message = keep(a, m->diag.message);
 	d.hint = keep(a, m->diag.hint);
+	d.path = keep(a, m->diag.path);
 	if (m->diag.fix)
 		d.fix = (Fix){ .span = { m->diag.fix_from, m->diag.fix_to },
 			       .text = keep(a, m->diag.fix_text),
@@ -209,6 +210,8 @@ static void json_diag(Json *j, const Diag *d, Str source)
 	cmd_json_span(j, source, d->span);
 	if (d->hint.n)
 		json_kstr(j, "hint", d->hint);
+	if (d->path.n)
+		json_kstr(j, "path", d->path);
 	if (d->fix.set) {
 		json_key(j, "fix");
 		json_open(j, '{');

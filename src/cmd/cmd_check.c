@@ -25,7 +25,7 @@ typedef struct CheckOptions {
 static const Opt check_opts[] = {
 	{ NULL, 'e', OPT_STR, "TEXT", offsetof(CheckOptions, text), "the program itself, instead of a file" },
 	{ "param", 'p', OPT_LIST, "NAME=VALUE", offsetof(CheckOptions, param), "the value of a param; may be repeated" },
-	{ "explain", 0, OPT_FLAG, NULL, offsetof(CheckOptions, explain), "say where each part of the manifest comes from" },
+	{ "explain", 0, OPT_FLAG, NULL, offsetof(CheckOptions, explain), "say where each part of the manifest and each bit of leak comes from" },
 	{ "json", 0, OPT_FLAG, NULL, offsetof(CheckOptions, json), "print one JSON object (doc/check.schema.json)" },
 };
 
@@ -85,7 +85,7 @@ static int run_check(const Command *cmd, const void *options)
 {
 	const CheckOptions *o = options;
 	Check c = { .a = cmd_arena(32 << 20) };
-	EngineJob job = { .check = true };
+	EngineJob job = { .check = true, .explain = o->explain };
 	char why[RUN_WHY];
 
 	(void)cmd;

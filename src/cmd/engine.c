@@ -68,7 +68,8 @@ static void say_diag(Process *p, const Diag *d)
 				 .fix_to = d->fix.span.to,
 				 .fix_text = str_bytes(d->fix.text),
 				 .widening = d->fix.widening,
-				 .hint = str_bytes(d->hint) } });
+				 .hint = str_bytes(d->hint),
+				 .path = p->job->explain ? str_bytes(d->path) : (Bytes){ 0 } } });
 }
 
 static int fail(Process *p, int exit, const char *code, Str message, Span span)

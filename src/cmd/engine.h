@@ -13,6 +13,7 @@ typedef struct EngineJob {
 	const FactsParam *param;
 	uint32_t nparam;
 	bool check;            /* stop behind the checker */
+	bool explain;          /* diagnostics with their path */
 	uint64_t output_limit; /* bytes; 0: the default */
 	const struct Record *record; /* replay: behind this, not behind a gate; or NULL */
 } EngineJob;

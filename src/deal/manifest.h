@@ -187,6 +187,11 @@ typedef struct LocalQuestion {
 	Ip dst; /* LOCAL_ROUTE */
 } LocalQuestion;
 
+enum {
+	LEAK_ROWS = 64,	       /* places that are told */
+	METER_PACKET = 0xffff, /* bits: as many as the packet has */
+};
+
 /* A place where the run's leak may grow: guardrails.md 5. */
 typedef struct LeakCost {
 	Span span;

@@ -15,7 +15,7 @@ typedef struct Walk {
 	const char *why; /* the first thing that is wrong; sticks */
 } Walk;
 
-enum { PATH_MOST = 4096 };
+enum { PATH_MOST = 4096, LEAK_TEXT = 512 };
 
 static void bad(Walk *k, const char *why)
 {
@@ -381,6 +381,14 @@ static void x_worst(Walk *k, WorstCase *w)
 	x_bool(k, &w->connections);
 }
 
+static void x_leak(Walk *k, LeakCost *c)
+{
+	x_span(k, &c->span);
+	x_u32(k, &c->bits);
+	x_text(k, &c->what, LEAK_TEXT);
+	x_text(k, &c->path, LEAK_TEXT);
+}
+
 static void x_manifest(Walk *k, Manifest *m)
 {
 	x_decls(k, &m->decls);
@@ -391,6 +399,10 @@ static void x_manifest(Walk *k, Manifest *m)
 	X_LIST(k, &m->local, x_local);
 	x_worst(k, &m->worst);
 	x_bool(k, &m->uses_resolver);
+	X_LIST(k, &m->leak, x_leak);
+	x_u8(k, &m->leak_end);
+	if (m->leak_end > LEAK_END_PAID)
+		bad(k, "an end of another kind");
 	if (m->names.n > LIMIT_NAMES)
 		bad(k, "more names than may be looked up");
 	if (m->ifaces.n > LIMIT_IFACES)

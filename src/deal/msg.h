@@ -102,7 +102,7 @@ typedef enum StopReason {
 	M(STOP, 'G', stop, F(u8, reason) F(bytes, detail))                                                   \
 	/* engine -> cmd; all of it is foreign text to cmd */                                                \
 	M(DIAG, 'O', diag, F(bytes, code) F(u32, from) F(u32, to) F(bytes, message) F(u8, fix) F(u32, fix_from) \
-	  F(u32, fix_to) F(bytes, fix_text) F(u8, widening) F(bytes, hint))                                  \
+	  F(u32, fix_to) F(bytes, fix_text) F(u8, widening) F(bytes, hint) F(bytes, path))                                  \
 	M(CHECKED, 'O', checked, F(bytes, manifest))       /* for `check`: deal/manifest_codec */             \
 	M(TEXT, 'O', text, F(u8, peer) F(bytes, text))     /* peer: text of a peer, already quoted */         \
 	M(RESULT, 'O', result, F(u32, line) F(u8, more) F(bytes, type) F(bytes, json)) /* a result object that was printed; more: its JSON goes on */ \

@@ -175,6 +175,41 @@ static void worst_text(const Manifest *m, Sb *out)
 	sb_printf(out, " packets a second, %s\n", time);
 }
 
+static void reflect_line(const ReflectDecl *r, Sb *out)
+{
+	escape_line(out, r->field);
+	sb_cstr(out, " from ");
+	target_text(&r->src, out);
+	sb_cstr(out, " to ");
+	target_text(&r->dst, out);
+	sb_printf(out, ", at most %lld bits", (long long)r->max);
+}
+
+static void leak_text(const Manifest *m, Str source, bool explain, Sb *out)
+{
+	if (!m->leak.n)
+		return;
+	sb_cstr(out, "  leak: ");
+	number(out, (uint64_t)bound_value(&m->decls.budget, BOUND_LEAK));
+	sb_cstr(out, " bits by which what one peer gets may depend on others; paid at\n");
+	for (uint32_t i = 0; i < m->leak.n; i++) {
+		const LeakCost *c = &m->leak.p[i];
+
+		sb_printf(out, "    line %u: ", line_col(source, c->span.from).line);
+		if (c->bits < METER_PACKET)
+			sb_printf(out, "%u bit%s each time, ", c->bits, c->bits == 1 ? "" : "s");
+		else
+			sb_cstr(out, "all bits of a packet, ");
+		escape_line(out, c->what);
+		sb_char(out, '\n');
+		if (explain && c->path.n) {
+			sb_cstr(out, "      ");
+			escape_line(out, c->path);
+			sb_char(out, '\n');
+		}
+	}
+}
+
 static void local_text(const LocalQuestion *q, Sb *out)
 {
 	static const char *const kinds[] = { "interfaces", "routes", "route to ", "neighbour table" };
@@ -225,7 +260,13 @@ void check_text(const Manifest *m, Str source, bool explain, Sb *out)
 		local_text(&m->local.p[i], out);
 		sb_char(out, '\n');
 	}
+	for (uint32_t i = 0; i < d->reflect.n; i++) {
+		sb_cstr(out, "sends on what it received: ");
+		reflect_line(&d->reflect.p[i], out);
+		at_line(source, d->reflect.p[i].span, explain, out);
+	}
 	worst_text(m, out);
+	leak_text(m, source, explain, out);
 }
 
 /* ---- JSON ---- */
@@ -264,6 +305,11 @@ static void made_spoof(const void *s, Sb *out)
 static void made_local(const void *q, Sb *out)
 {
 	local_text(q, out);
+}
+
+static void made_reflect(const void *r, Sb *out)
+{
+	reflect_line(r, out);
 }
 
 static void made_source(const void *p, Sb *out)
@@ -344,6 +390,16 @@ static void emission_json(const Emission *e, Str source, Json *j)
 	json_close(j, '}');
 }
 
+static void cost_json(const LeakCost *c, Str source, Json *j)
+{
+	json_open(j, '{');
+	json_kint(j, "line", line_col(source, c->span.from).line);
+	json_count(j, "bits", c->bits < METER_PACKET ? c->bits : UINT64_MAX);
+	json_kstr(j, "what", c->what);
+	json_kstr(j, "path", c->path);
+	json_close(j, '}');
+}
+
 #define JSON_LIST(j, key, list, each)                             \
 	do {                                                      \
 		json_key(j, key);                                 \
@@ -352,6 +408,17 @@ static void emission_json(const Emission *e, Str source, Json *j)
 			each;                                     \
 		json_close(j, ']');                               \
 	} while (0)
+
+static void leak_json(const Manifest *m, Str source, Json *j)
+{
+	static const char *const ends[] = { "free", "early", "paid" };
+
+	json_key(j, "leak");
+	json_open(j, '{');
+	json_kstr(j, "end", str_c(ends[m->leak_end]));
+	JSON_LIST(j, "costs", &m->leak, cost_json(&m->leak.p[i_], source, j));
+	json_close(j, '}');
+}
 
 void check_json(const Manifest *m, Str source, Json *j)
 {
@@ -365,6 +432,9 @@ void check_json(const Manifest *m, Str source, Json *j)
 	JSON_LIST(j, "spoof", &d->spoof, json_made(j, made_spoof, &d->spoof.p[i_]));
 	JSON_LIST(j, "captures", &d->capture, json_str(j, d->capture.p[i_].all ? STR("all") : d->capture.p[i_].filter));
 	JSON_LIST(j, "filters", &m->filters, json_str(j, m->filters.p[i_]));
+	if (d->reflect.n)
+		JSON_LIST(j, "reflect", &d->reflect, json_made(j, made_reflect, &d->reflect.p[i_]));
+	leak_json(m, source, j);
 	JSON_LIST(j, "names", &m->names, json_str(j, m->names.p[i_]));
 	JSON_LIST(j, "local", &m->local, json_made(j, made_local, &m->local.p[i_]));
 	json_close(j, '}');

@@ -206,6 +206,7 @@ static const Fact *walk_func(Facts *f, const Node *func, const Fact **arg, const
 	}
 	bool dead = f->env->dead;
 
+	fr.value = label_frame_end(f, &fr, fr.value);
 	label_func_end(f, &scope);
 	f->frame = fr.up;
 	f->env = env;
@@ -271,6 +272,7 @@ static const Fact *call_user(Facts *f, Node *n, Node *def)
 		if (p->type && !(left_out && c.arg[i]->kind == T_NONE))
 			c.arg[i] = facts_fit(f, c.arg[i], p->type, left_out ? dflt : c.node[i], NULL, what.p);
 		broken |= c.arg[i]->kind == T_ERROR;
+		label_set_by(f, def->func.param[i].var, c.node[i]);
 	}
 	if (broken && f->in->ast->files.p[def->file].lib) {
 		if (def->func.ret)
@@ -278,7 +280,7 @@ static const Fact *call_user(Facts *f, Node *n, Node *def)
 		return facts_bad(f);
 	}
 	label_verb(f, n, def, c.arg, c.node);
-	return label_from_verb(f, def, facts_call_def(f, def, c.arg, n));
+	return label_from_verb(f, def, c.arg, facts_call_def(f, def, c.arg, n));
 }
 
 /* ---- functions as values ---- */

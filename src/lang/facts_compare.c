@@ -479,7 +479,7 @@ const Fact *facts_compare(Facts *f, Node *n)
 /* ---- narrowing ---- */
 
 /* x as it is where it is true (or false); NULL: it can't be. */
-static const Fact *truth_part(Facts *f, const Fact *x, bool truth)
+const Fact *facts_truth_part(Facts *f, const Fact *x, bool truth)
 {
 	bool is;
 
@@ -492,7 +492,7 @@ static const Fact *truth_part(Facts *f, const Fact *x, bool truth)
 							 : x;
 	if (truth)
 		return mk_some(f, x);
-	return fact_truth(mk_some(f, x), &is) && is ? mk(f, T_NONE) : x;
+	return fact_truth(mk_some(f, x), &is) && is ? label_add(f, mk(f, T_NONE), x->label) : x;
 }
 
 static const Fact *none_part(Facts *f, const Fact *x, bool none)
@@ -793,6 +793,6 @@ Env *facts_cond(Facts *f, Node *n)
 		return cond_has(f, obj, p, (WireId)n->call.arg[0].value->name.index, false);
 	}
 	if (facts_path_var(f, n))
-		return split(f, n, truth_part(f, x, true), truth_part(f, x, false));
+		return split(f, n, facts_truth_part(f, x, true), facts_truth_part(f, x, false));
 	return cond_known(f, x);
 }

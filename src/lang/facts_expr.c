@@ -590,8 +590,10 @@ static const Fact *ex_boolop(Facts *f, Node *n)
 	const Fact *right = f->env->dead ? mk(f, T_NEVER) : facts_ex(f, n->binary.right);
 
 	f->count.least = count.least;
-	if (no->dead && n->op == OP_BOOL_AND)
-		left = mk(f, T_NEVER);
+	if (n->op == OP_BOOL_AND) {
+		left = no->dead ? NULL : facts_truth_part(f, left, false);
+		left = left ? left : mk(f, T_NEVER);
+	}
 	f->env = env_join(f, f->env, no);
 	label_back(f, pc);
 	return label_add(f, facts_join(f, left, right), chosen);

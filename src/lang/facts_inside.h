@@ -257,6 +257,8 @@ bool facts_comparable(Facts *f, const Fact *a, const Fact *b, Node *na, Node *nb
 /* Have all values of a and b an order?  depth: 0 */
 bool facts_orderable(Facts *f, const Fact *a, const Fact *b, unsigned depth);
 bool fact_truth(const Fact *x, bool *ret); /* known truth */
+/* x as it is where it is true (or false); NULL: it can't be. */
+const Fact *facts_truth_part(Facts *f, const Fact *x, bool truth);
 
 /* ---- facts_call.c ---- */
 const Fact *facts_call(Facts *f, Node *n);

@@ -36,7 +36,7 @@ bool fact_eq(const Fact *a, const Fact *b)
 		return true;
 	if (a->kind != b->kind || a->none != b->none || a->number != b->number || a->open != b->open ||
 	    a->view != b->view || a->index != b->index || a->field != b->field || a->cell != b->cell ||
-	    a->node != b->node || a->label != b->label || a->taken != b->taken || a->len.lo != b->len.lo || a->len.hi != b->len.hi)
+	    a->node != b->node || a->label != b->label || a->taken != b->taken || a->one != b->one || a->len.lo != b->len.lo || a->len.hi != b->len.hi)
 		return false;
 	if (!vals_eq(a->kind, a->vals, b->vals))
 		return false;
@@ -129,6 +129,7 @@ static const Fact *join_same(Facts *f, const Fact *a, const Fact *b)
 	if (a->field != b->field)
 		x->field = NULL;
 	x->taken &= b->taken;
+	x->one = a->one == b->one ? a->one : 0;
 	if (!x->vals && !x->origin)
 		x->origin = b->origin;
 	if (x->n && a->kind != T_FUNC)

@@ -113,8 +113,8 @@ static const Fact *m_dict(Facts *f, Node *n, BuiltinMethod which, CallArgs *c)
 	default: /* update */
 		if (c->arg[0]->kind == T_DICT) {
 			cell_use_as_dict(f, c->arg[0], n);
-			cell_key(f, d->cell, c->arg[0]->cell->key);
-			cell_elem(f, d->cell, c->arg[0]->cell->elem);
+			cell_key(f, d->cell, label_item(f, c->arg[0], c->arg[0]->cell->key));
+			cell_elem(f, d->cell, label_item(f, c->arg[0], c->arg[0]->cell->elem));
 		} else {
 			const Fact *e = facts_iterate(f, c->arg[0], c->node[0], &l);
 			bool pair = e->kind == T_TUPLE && !e->open && e->n == 2;

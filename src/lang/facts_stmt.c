@@ -281,8 +281,10 @@ void facts_assign(Facts *f, Node *target, const Fact *x, const Node *value)
 {
 	switch (target->kind) {
 	case N_NAME:
-		if (target->name.ref == REF_VAR)
-			env_set(f, target->name.var, x);
+		if (target->name.ref == REF_VAR) {
+			env_set(f, target->name.var, label_one(f, target, x, false));
+			label_set_by(f, target->name.var, value);
+		}
 		break;
 	case N_TUPLE:
 	case N_LIST:
@@ -330,14 +332,15 @@ static void do_augment(Facts *f, Node *n)
 		if (old->kind == T_DICT) {
 			cell_use_as_dict(f, old, n);
 			cell_use_as_dict(f, x, n);
-			cell_key(f, old->cell, x->cell->key);
+			cell_key(f, old->cell, label_item(f, x, x->cell->key));
 		}
-		cell_elem(f, old->cell, x->cell->elem);
+		cell_elem(f, old->cell, label_item(f, x, x->cell->elem));
 		label_touch(f, old->cell, label_deep(f, x));
 		cell_grow(f, old, n, fact_len(x).hi);
 		return;
 	}
-	facts_assign(f, t, facts_binary(f, n->op, old, x, t, n->augment.value, n), n->augment.value);
+	facts_assign(f, t, label_binary(f, old, x, facts_binary(f, n->op, old, x, t, n->augment.value, n)),
+		     n->augment.value);
 }
 
 /* ---- other statements ---- */
@@ -368,6 +371,7 @@ static void do_return(Facts *f, Node *n)
 		x = facts_fit(f, x, facts_node_type(f, fr->func->func.ret), n->expr.value ? n->expr.value : n,
 			      NULL, "the function returns");
 	fr->value = facts_join(f, fr->value, label_add(f, x, label_pc(f)));
+	label_returned(f, fr->func, n->expr.value);
 	label_left(f, LEFT_RETURN);
 	facts_leave(f, &fr->ret);
 }

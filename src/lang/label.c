@@ -185,6 +185,21 @@ const Label *label_made(Facts *f, const Label *l, WireLabel level)
 	return intern(f, level, any, false, &origins, &none);
 }
 
+const Label *label_all_sites(Facts *f)
+{
+	IdSet origins = { 0 }, sites = { 0 };
+
+	return intern(f, LABEL_CLEAN, false, true, &origins, &sites);
+}
+
+const Label *label_parts(Facts *f, const Label *l)
+{
+	IdSet origins = { 0 }, sites = { 0 };
+
+	set_add_all(&origins, l->origin, l->no, LABEL_ORIGINS);
+	return intern(f, (WireLabel)l->level, l->any, false, &origins, &sites);
+}
+
 const Label *label_chosen(Facts *f, const Label *l)
 {
 	IdSet origins = { 0 }, sites = { 0 };
@@ -308,6 +323,8 @@ void labels_init(Facts *f)
 
 	ls->sets = ls->joins = ls->origins = ls->sites = ls->draws = (Map){ .a = f->a };
 	ls->value = arena_new_n(f->a, const Fact *, f->in->ast->n_nodes);
+	ls->set_by = arena_new_n(f->a, const Node *, f->in->scopes->n_vars + 1);
+	ls->set_by_fn = arena_new_n(f->a, const Node *, f->in->ast->n_nodes);
 	vec_push(f->a, &ls->sym, (OnePeer){ 0 });
 	f->labels = ls;
 }

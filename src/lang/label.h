@@ -36,7 +36,7 @@ typedef struct Origin {
 } Origin;
 
 enum { ORIGIN_ADDR = 255, ORIGIN_NO_PORT = -1, ORIGIN_PORTS = -2 };
-enum { LABEL_ORIGINS = 16, LABEL_SITES = 64 };
+enum { LABEL_ORIGINS = 16, LABEL_SITES = 64, ONE_MOST = 256 };
 
 struct Label {
 	uint32_t id;
@@ -53,8 +53,10 @@ struct Label {
 typedef struct OnePeer {
 	uint64_t key;
 	const Label *ground;
-	uint64_t since; /* f->gen when it was bound */
+	uint64_t since; /* f->gen when it was bound; 0: never */
+	const struct Frame *frame;
 	bool bound;
+	bool verb; /* the peer of a verb's call, while that runs */
 } OnePeer;
 
 /* A place where the run's way is chosen, on one path of calls. */
@@ -63,6 +65,7 @@ typedef struct Site {
 	uint64_t key;
 	const Label *why;   /* what is looked at */
 	const Label *reach; /* peers whose packets the outcome may change */
+	const Node *to;	    /* where it does, in the user's text */
 } Site;
 
 typedef struct Labels Labels;
@@ -74,6 +77,11 @@ const Label *label_join(Facts *f, const Label *a, const Label *b);
 const Label *label_of(Facts *f, WireLabel level, uint16_t origin);
 const Label *label_any(Facts *f, WireLabel level);
 const Label *label_site(Facts *f, uint16_t site);
+/* The site of that key, like `like`, at which `why` is decided on. */
+const Label *label_site_of(Facts *f, uint64_t key, const Site *like, const Label *why);
+const Label *label_all_sites(Facts *f);
+/* Only what it is made of. */
+const Label *label_parts(Facts *f, const Label *l);
 /* The same origins at another level; what chose it counts as part of it. */
 const Label *label_made(Facts *f, const Label *l, WireLabel level);
 /* Only what chose it. */
@@ -107,6 +115,8 @@ const Fact *label_note(Facts *f, const Node *n, const Fact *x);
 const Fact *label_refined(Facts *f, const Node *path, const Fact *x);
 /* An item that came out of c. */
 const Fact *label_item(Facts *f, const Fact *c, const Fact *x);
+/* What an operator gives for a and b. */
+const Fact *label_binary(Facts *f, const Fact *a, const Fact *b, const Fact *x);
 /* What the index of a target tells that was just evaluated. */
 const Label *label_index(Facts *f, const Node *target);
 /* x was made of `was` by a conversion. */
@@ -127,8 +137,21 @@ const Fact *label_of_type(Facts *f, const Fact *x, const Fact *const *arg, uint3
 /* The answer of sr1: whether it came is measured. */
 const Fact *label_sr1(Facts *f, const Fact *what, const Fact *probe, const Fact *x);
 /* What a verb returns, outside of lib. */
-const Fact *label_from_verb(Facts *f, const Node *def, const Fact *x);
+const Fact *label_from_verb(Facts *f, const Node *def, const Fact *const *arg, const Fact *x);
 void label_method(Facts *f, BuiltinMethod which, const struct CallArgs *c);
+
+/* ---- label_one.c: one address that is not known ---- */
+
+/* x as the name at that node is set to it (verb: as the peer of the call there). */
+const Fact *label_one(Facts *f, const Node *name, const Fact *x, bool verb);
+/* x, or a label, as it is read out of c. */
+const Fact *label_read(Facts *f, const Fact *c, const Fact *x);
+const Label *label_read_label(Facts *f, const Fact *c, const Label *l);
+/* l without names that are not a verb's peer. */
+const Label *label_flat(Facts *f, const Label *l);
+/* What leaves a function, or a verb with that peer. */
+const Fact *label_frame_end(Facts *f, const struct Frame *frame, const Fact *x);
+const Fact *label_verb_end(Facts *f, const Fact *peer, const Fact *x);
 
 /* ---- label_flow.c: where the run is ---- */
 
@@ -171,7 +194,16 @@ void label_stop(Facts *f, const Fact *fn, const Fact *result);
 /* Other arguments of a built-in that sends or waits. */
 void label_wait(Facts *f, Node *call, BuiltinFunc which, const struct CallArgs *c);
 /* A verb is called from the user's text: its arguments are paid or refused here. */
+/* The parameter that says whom a verb sends to, or -1. */
+int label_peer_param(const Node *def);
 void label_verb(Facts *f, Node *call, Node *def, const Fact **arg, Node *const *node);
+/* ---- label_explain.c: why ---- */
+
+/* "line 2: sr1(..) -> line 3: x -> line 4: send(..)": how l got to `from`, and on to `to`. */
+Str label_path(Facts *f, const Node *from, const Label *l, const Node *to);
+void label_set_by(Facts *f, const Var *v, const Node *value);
+void label_returned(Facts *f, const Node *def, const Node *value);
+
 void labels_finish(Facts *f, LabelMarks *ret_marks);
 /* All that the program sends to: what `now()` may have waited for. */
 const Label *labels_peers(Facts *f);

@@ -6,7 +6,10 @@
 
 #define NETWORKS (WIRE_BIT(WIRE_ARP) | WIRE_BIT(WIRE_IP) | WIRE_BIT(WIRE_IPV6))
 
-enum { PACKET_BITS = 32 }; /* which of the packets of a list, and where in it, is less */
+enum {
+	PACKET_BITS = 32, /* which of the packets of a list, and where in it, is less */
+	TOLD_MOST = 512,  /* characters of one explanation */
+};
 
 /* One packet, or the arguments of one call, on their way to somebody. */
 typedef struct Out {
@@ -16,6 +19,7 @@ typedef struct Out {
 	const Label *endpoint; /* NULL: none that content may go back to */
 	uint32_t bits;
 	uint8_t reflect;
+	Str what, path; /* of what is paid first */
 } Out;
 
 /* ---- who is reached ---- */
@@ -29,7 +33,7 @@ const Label *labels_peers(Facts *f)
 static void add_peers(Facts *f, const Label *peers)
 {
 	Labels *ls = f->labels;
-	const Label *now = label_join(f, ls->peers, peers);
+	const Label *now = label_join(f, ls->peers, label_flat(f, peers));
 
 	if (now == ls->peers)
 		return;
@@ -38,7 +42,7 @@ static void add_peers(Facts *f, const Label *peers)
 		f->grew = f->grew_at_all = true;
 }
 
-static void reach(Facts *f, const Label *l, const Label *peers)
+static void reach(Facts *f, const Label *l, const Label *peers, const Node *at)
 {
 	Labels *ls = f->labels;
 
@@ -48,16 +52,18 @@ static void reach(Facts *f, const Label *l, const Label *peers)
 		Site *s = &ls->site.p[l->site[i]];
 
 		s->reach = label_join(f, s->reach, peers);
+		if (!s->to && !label_own(f, s->why, peers))
+			s->to = facts_users_node(f, at);
 	}
 	if (l->all)
 		ls->all_reach = label_join(f, ls->all_reach, peers);
 }
 
-static void reach_here(Facts *f, const Label *peers)
+static void reach_here(Facts *f, const Label *peers, const Node *at)
 {
 	Labels *ls = f->labels;
 
-	reach(f, label_pc(f), peers);
+	reach(f, label_pc(f), peers, at);
 	if (ls->may_end && !f->silent && !label_own(f, ls->may_end, peers))
 		ls->end_paid = ls->may_end_at;
 }
@@ -265,13 +271,14 @@ static void refuse(Out *o, Str field, const Node *at, const Label *l, uint32_t b
 {
 	Facts *f = o->f;
 
-	if (f->silent)
+	if (f->silent || f->quiet)
 		return;
 	Diag *d = facts_say(f, "E-REFLECT", at, "content received from %.*s would be sent to %.*s: %.*s",
 			    STR_ARG(peers_str(f, l)), STR_ARG(peers_str(f, o->peers)), STR_ARG(field));
 
 	facts_fix_declare(f, d, reflect_lines(o, field, l, bits));
 	d->hint = STR("the policy must allow it with reflect(..) too");
+	d->path = label_path(f, at, l, facts_users_node(f, o->call));
 }
 
 /* ---- rule 1 ---- */
@@ -295,8 +302,14 @@ static bool goes_back(const Out *o, const Label *l)
 	return to->port != ORIGIN_PORTS && label_own(o->f, e, e);
 }
 
-static void pay(Out *o, uint32_t bits)
+static void pay(Out *o, Str field, const Node *at, const Label *l, uint32_t bits)
 {
+	if (!o->what.n && !o->f->quiet) {
+		o->what = str_printf(o->f->a, "%s of %.*s in %.*s to %.*s",
+				     l->level == LABEL_CONTENT ? "content" : "a measured value",
+				     STR_ARG(peers_str(o->f, l)), STR_ARG(field), STR_ARG(peers_str(o->f, o->peers)));
+		o->path = label_path(o->f, at, l, facts_users_node(o->f, o->call));
+	}
 	o->bits = o->bits + bits < METER_PACKET ? o->bits + bits : METER_PACKET;
 }
 
@@ -307,20 +320,20 @@ static void part(Out *o, Str field, const Node *at, const Label *l, uint32_t bit
 		return;
 	if (l->level == LABEL_MEASURED) {
 		if (!label_own(o->f, l, o->peers))
-			pay(o, bits);
+			pay(o, field, at, l, bits);
 		return;
 	}
 	if (goes_back(o, l))
 		return;
 	if (taken) {
-		pay(o, reach_bits(o->f));
+		pay(o, field, at, l, reach_bits(o->f));
 		return;
 	}
 	uint8_t row = reflected(o, field, l);
 
 	if (row) {
 		o->reflect = row;
-		pay(o, bits);
+		pay(o, field, at, l, bits);
 	} else {
 		refuse(o, field, at, l, bits);
 	}
@@ -340,6 +353,8 @@ static void charge(Out *o, bool call)
 	*bits = o->bits > *bits ? o->bits : *bits;
 	c->reflect = o->reflect ? o->reflect : c->reflect;
 	c->at = facts_users_node(o->f, o->call);
+	c->what = o->what;
+	c->path = o->path;
 }
 
 static void emit_fields(Out *o, const Stack *s, WireId net)
@@ -366,9 +381,9 @@ static void emit_stack(Facts *f, Node *call, const Label *chosen, const Stack *s
 	o.peers = label_peers(f, label_targets(f, dst ? dst->value : NULL,
 					       (Origin){ .proto = ORIGIN_ADDR, .port = ORIGIN_NO_PORT }));
 	add_peers(f, o.peers);
-	reach_here(f, o.peers);
-	reach(f, label_stack(f, s), o.peers);
-	reach(f, chosen, o.peers);
+	reach_here(f, o.peers, call);
+	reach(f, label_stack(f, s), o.peers, call);
+	reach(f, chosen, o.peers, call);
 	part(&o, STR("packet"), call->call.n ? call->call.arg[0].value : call, chosen, PACKET_BITS, false);
 	if (s->built)
 		emit_fields(&o, s, net);
@@ -401,14 +416,14 @@ void label_wait(Facts *f, Node *call, BuiltinFunc which, const CallArgs *c)
 	if (f->silent || f->frame->lib || !(o.peers = labels_peers(f)))
 		return;
 	if (!emits)
-		reach_here(f, o.peers);
+		reach_here(f, o.peers, call);
 	for (uint32_t i = emits; i < c->sig->n; i++) {
 		const Fact *x = c->arg[i];
 
 		if (!x || x->kind == T_FUNC || str_is(c->sig->param[i].name, "filter") ||
 		    str_is(c->sig->param[i].name, "iface"))
 			continue; /* a function's answers: label_stop; the others are constants */
-		reach(f, label_deep(f, x), o.peers);
+		reach(f, label_deep(f, x), o.peers, call);
 		part(&o, str_printf(f->a, "%s.%.*s", c->name, STR_ARG(c->sig->param[i].name)), c->node[i],
 		     label_deep(f, x), value_bits(x, 32), false);
 	}
@@ -420,13 +435,13 @@ void label_stop(Facts *f, const Fact *fn, const Fact *result)
 	const Label *peers = labels_peers(f);
 
 	if (peers && !f->frame->lib && fn->node)
-		reach(f, label_decide(f, fn->node, label_deep(f, result)), peers);
+		reach(f, label_decide(f, fn->node, label_deep(f, result)), peers, fn->node);
 }
 
 /* ---- verbs ---- */
 
 /* The parameter that says whom a verb sends to. */
-static int peer_param(const Node *def)
+int label_peer_param(const Node *def)
 {
 	for (uint32_t i = 0; i < def->func.n; i++) {
 		const Node *t = def->func.param[i].type;
@@ -440,7 +455,7 @@ static int peer_param(const Node *def)
 static const Label *verb_peers(Facts *f, const Node *def, const Fact **arg)
 {
 	const Origin addr = { .proto = ORIGIN_ADDR, .port = ORIGIN_NO_PORT };
-	int p = peer_param(def);
+	int p = label_peer_param(def);
 
 	if (p >= 0 && arg[p]->kind == T_NONE) /* the first resolver of this host */
 		return label_peers(f, label_of(f, LABEL_CONTENT, label_origin(f, addr)));
@@ -459,7 +474,7 @@ void label_verb(Facts *f, Node *call, Node *def, const Fact **arg, Node *const *
 	if (!is_verb(f, def) || f->silent)
 		return;
 	o.peers = verb_peers(f, def, arg);
-	reach_here(f, o.peers);
+	reach_here(f, o.peers, call);
 	for (uint32_t i = 0; i < def->func.n; i++) {
 		const Param *p = &def->func.param[i];
 
@@ -467,28 +482,44 @@ void label_verb(Facts *f, Node *call, Node *def, const Fact **arg, Node *const *
 			continue; /* what is in it is looked at where it is sent */
 		const Label *l = label_deep(f, arg[i]);
 
-		reach(f, l, o.peers);
+		reach(f, l, o.peers, call);
 		part(&o, str_printf(f->a, "%.*s.%.*s", STR_ARG(def->func.sym->text), STR_ARG(p->name->text)),
-		     node[i] ? node[i] : call, l, value_bits(arg[i], 0), (int)i == peer_param(def) && arg[i]->taken);
+		     node[i] ? node[i] : call, l, value_bits(arg[i], 0), (int)i == label_peer_param(def) && arg[i]->taken);
 		if (l && !label_own(f, l, o.peers))
 			arg[i] = label_set(f, arg[i], NULL); /* paid, or refused */
 	}
 	charge(&o, true);
+	int p = label_peer_param(def);
+
+	if (p >= 0)
+		arg[p] = label_one(f, call, arg[p], true);
 }
 
 /* ---- the end ---- */
 
-static void pay_at(Facts *f, const Node *at, uint32_t bits, const char *what)
+static void pay_at(Facts *f, const Node *at, uint32_t bits, Str what, Str path)
 {
 	const Budget *b = &f->m->decls.budget;
-	vec_push(f->a, &f->m->leak, (LeakCost){ .span = at->span, .bits = bits, .what = str_c(what) });
+	what.n = what.n < TOLD_MOST ? what.n : TOLD_MOST;
+	path.n = path.n < TOLD_MOST ? path.n : TOLD_MOST;
+	if (f->m->leak.n < LEAK_ROWS)
+		vec_push(f->a, &f->m->leak,
+			 (LeakCost){ .span = at->span, .bits = bits, .what = what, .path = path });
 	if (!(b->declared >> BOUND_LEAK & 1) || b->v[BOUND_LEAK] > 0)
 		return;
-	Diag *d = facts_say(f, "E-LEAK", at, "this costs %u bit%s of leak, and the budget says leak=0: %s", bits,
-			    bits == 1 ? "" : "s", what);
+	Diag *d = facts_say(f, "E-LEAK", at, "this costs %u bit%s of leak, and the budget says leak=0: %.*s",
+			    bits, bits == 1 ? "" : "s", STR_ARG(what));
 
 	diag_fix(d, b->span[BOUND_LEAK], STR("leak=1024"));
 	d->fix.widening = true;
+	d->path = path;
+}
+
+static Str decision_text(Facts *f, const Site *s)
+{
+	return str_printf(f->a, "a decision on %s of %.*s that steers what %.*s gets",
+			  s->why->level == LABEL_CONTENT ? "what came" : "answers", STR_ARG(peers_str(f, s->why)),
+			  STR_ARG(peers_str(f, s->reach ? s->reach : f->labels->all_reach)));
 }
 
 static bool is_paid(Facts *f, const Site *s)
@@ -512,7 +543,8 @@ static void mark_tests(Facts *f, LabelMarks *marks)
 		if (!marks->test)
 			marks->test = arena_alloc(f->a, f->in->ast->n_nodes);
 		if (!marks->test[n->id])
-			pay_at(f, ls->site.p[i].user, 1, "a decision on answers of one peer that steers what another gets");
+			pay_at(f, ls->site.p[i].user, 1, decision_text(f, &ls->site.p[i]),
+			       label_path(f, n, ls->site.p[i].why, ls->site.p[i].to));
 		marks->test[n->id] = 1;
 	}
 }
@@ -526,11 +558,14 @@ void labels_finish(Facts *f, LabelMarks *marks)
 	mark_tests(f, marks);
 	for (uint32_t i = 0; ls->cost && i < f->in->ast->n_nodes; i++)
 		if (ls->cost[i].at)
-			pay_at(f, ls->cost[i].at, ls->cost[i].packet + ls->cost[i].call,
-			       "a measured value, or what reflect() allows, is sent to another peer");
+			pay_at(f, ls->cost[i].at, ls->cost[i].packet + ls->cost[i].call, ls->cost[i].what,
+			       ls->cost[i].path);
 	marks->cost = ls->cost;
 	if (ls->end_paid)
-		pay_at(f, ls->end_paid, 1, "received data may end the run here, before others get their packets");
+		pay_at(f, ls->end_paid, 1,
+		       str_c("what came may end the run here, before others get their packets: once, and more "
+			     "bits the more packets were sent"),
+		       STR(""));
 	bool alone = !ls->peers || label_own(f, ls->peers, ls->peers);
 
 	f->m->leak_end = ls->end_paid || marks->test || marks->cost ? LEAK_END_PAID

@@ -26,18 +26,21 @@ static const Label *behind(Facts *f, const Label *before)
 
 const Label *label_decide(Facts *f, const Node *at, const Label *l)
 {
-	Labels *ls = f->labels;
 	const Label *why = label_made(f, l, l && l->level == LABEL_CONTENT ? LABEL_CONTENT : LABEL_MEASURED);
-	uint64_t key = rng_mix(f->frame->path ^ at->id);
+	const Site like = { .node = at, .user = facts_users_node(f, at) };
 
-	if (!why)
-		return NULL;
+	return why ? label_site_of(f, rng_mix(f->frame->path ^ at->id), &like, why) : NULL;
+}
+
+const Label *label_site_of(Facts *f, uint64_t key, const Site *like, const Label *why)
+{
+	Labels *ls = f->labels;
 	uint64_t *slot = map_get(&ls->sites, BYTES(&key, sizeof key));
 
 	if (!slot) {
 		if (ls->site.n == UINT16_MAX - 1)
 			facts_step(f, LIMIT_CHECK_STEPS); /* E-COMPLEX */
-		vec_push(f->a, &ls->site, (Site){ .node = at, .user = facts_users_node(f, at), .key = key });
+		vec_push(f->a, &ls->site, (Site){ .node = like->node, .user = like->user, .key = key });
 		slot = map_put(&ls->sites, BYTES(arena_copy(f->a, &key, sizeof key), sizeof key));
 		*slot = ls->site.n - 1;
 	}

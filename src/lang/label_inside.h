@@ -14,6 +14,8 @@ struct Labels {
 	VEC(Site) site;
 	VEC(OnePeer) sym;
 	const Fact **value; /* by node id: what it was when it was last evaluated */
+	const Node **set_by;	/* by Var: what it was last set to */
+	const Node **set_by_fn; /* by node id of a def: what it last returned */
 	const Label *called; /* what the functions told that the running built-in called */
 	const Node *stops; /* the generator that any() or all() leaves as soon as it knows */
 	Map draws;	    /* node of a random draw -> Label of how often it was made */

@@ -13,6 +13,7 @@ typedef struct LabelCost {
 	uint32_t packet; /* bits of each packet; METER_PACKET: all it has */
 	uint8_t reflect; /* number of the reflect() that allows it + 1 */
 	const Node *at;	 /* in the user's text; NULL: nothing is paid */
+	Str what, path;	 /* in words */
 } LabelCost;
 
 /* What lowering needs: METERs, by node id.  NULL arrays: there are none. */

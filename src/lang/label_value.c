@@ -59,7 +59,7 @@ static const Label *deep(Facts *f, const Fact *x, unsigned depth)
 	if (depth == 0)
 		return label_any(f, LABEL_CONTENT);
 	if (x->cell)
-		return label_join(f, l, cell_deep(f, x->cell, depth - 1));
+		return label_join(f, l, label_read_label(f, x, cell_deep(f, x->cell, depth - 1)));
 	switch ((FactKind)x->kind) {
 	case T_PACKET:
 		for (uint32_t i = 0; i < x->n; i++)
@@ -109,7 +109,7 @@ const Label *label_shape(Facts *f, const Fact *x)
 	const Label *l = NULL;
 
 	if (x->cell)
-		return label_join(f, x->label, outside(f, x->cell, x->cell->shape));
+		return label_join(f, x->label, label_read_label(f, x, outside(f, x->cell, x->cell->shape)));
 	if (x->kind == T_UNION) {
 		for (uint32_t i = 0; i < x->n; i++)
 			l = label_join(f, l, label_shape(f, x->item[i]));
@@ -153,14 +153,30 @@ const Fact *label_item(Facts *f, const Fact *c, const Fact *x)
 {
 	for (uint32_t i = 0; c->kind == T_UNION && i < c->n; i++)
 		x = label_item(f, c->item[i], x);
-	if (c->cell && x->label)
+	if (c->cell) {
+		x = label_read(f, c, x);
 		x = label_set(f, x, outside(f, c->cell, x->label));
+	}
 	return label_add(f, x, c->cell ? label_shape(f, c) : c->label);
+}
+
+/* A text and the address that it is are the same one. */
+static const Fact *same_one(Facts *f, const Fact *was, const Fact *x)
+{
+	if (!was->one || x->one == was->one || (x->kind != T_IP && x->kind != T_STR))
+		return x;
+	Fact *y = mk_copy(f, x);
+
+	y->one = was->one;
+	return y;
 }
 
 const Fact *label_like(Facts *f, const Fact *was, const Fact *x)
 {
-	return x == was ? x : label_add(f, x, was->cell || was->kind == T_TUPLE ? label_deep(f, was) : was->label);
+	if (x == was)
+		return x;
+	x = label_add(f, x, was->cell || was->kind == T_TUPLE ? label_deep(f, was) : was->label);
+	return same_one(f, was, x);
 }
 
 /* ---- packets ---- */
@@ -213,6 +229,10 @@ const Label *label_targets(Facts *f, const Fact *dst, Origin like)
 
 	if (!dst || dst->kind != T_IP)
 		return label_any(f, LABEL_CONTENT);
+	if (dst->one) {
+		like.sym = dst->one;
+		return label_of(f, LABEL_CONTENT, label_origin(f, like));
+	}
 	if (!dst->vals)
 		return in_reach(f, like);
 	if (dst->vals->n > LABEL_ORIGINS)
@@ -309,8 +329,11 @@ const Fact *label_result_field(Facts *f, const Fact *x, const ResultItem *d, con
 	return label_set(f, x, l);
 }
 
-const Fact *label_from_verb(Facts *f, const Node *def, const Fact *x)
+const Fact *label_from_verb(Facts *f, const Node *def, const Fact *const *arg, const Fact *x)
 {
+	int p = label_peer_param(def);
+
+	x = label_verb_end(f, p < 0 ? NULL : arg[p], x);
 	const Label *l = x->label;
 
 	if (!l || !(l->ns || l->all) || !facts_in_lib(f, def) || f->frame->lib)
@@ -389,23 +412,40 @@ const Label *label_compare(Facts *f, const Node *n)
 	return l;
 }
 
+/* x was made of what lies in c: nothing in it is newer. */
+static const Fact *as_old(Facts *f, const Fact *x, const Fact *c)
+{
+	if (!x->cell || !c->cell || c->gen >= x->gen)
+		return x;
+	Fact *y = mk_copy(f, x);
+
+	y->gen = c->gen;
+	return y;
+}
+
 static bool structured(const Fact *x)
 {
 	return x->kind == T_LIST || x->kind == T_DICT || x->kind == T_TUPLE || x->kind == T_PACKET;
 }
 
-static const Fact *value_binary(Facts *f, const Node *n, const Fact *x)
+const Fact *label_binary(Facts *f, const Fact *a, const Fact *b, const Fact *x)
 {
-	const Fact *a = value_of(f, n->binary.left), *b = value_of(f, n->binary.right);
-
-	if (!a || !b)
+	if (x->kind == T_ERROR || x->kind == T_NEVER)
 		return x;
+	x = as_old(f, as_old(f, x, a), b);
 	if (x->kind == T_PACKET)
 		return label_add(f, x,
 				 label_join(f, structured(a) ? outer(f, a) : NULL, structured(b) ? outer(f, b) : NULL));
 	if (structured(x))
 		return label_add(f, x, label_join(f, outer(f, a), outer(f, b)));
 	return label_add(f, x, label_join(f, label_deep(f, a), label_deep(f, b)));
+}
+
+static const Fact *value_binary(Facts *f, const Node *n, const Fact *x)
+{
+	const Fact *a = value_of(f, n->binary.left), *b = value_of(f, n->binary.right);
+
+	return a && b ? label_binary(f, a, b, x) : x;
 }
 
 static const Fact *value_text(Facts *f, const Node *n, const Fact *x)
@@ -429,7 +469,7 @@ static const Fact *value_index(Facts *f, const Node *n, const Fact *x)
 		return x;
 	if (i->kind != N_SLICE && c->kind == T_PACKET)
 		return label_add(f, x, c->label);
-	return label_add(f, label_item(f, c, x), label_index(f, n));
+	return label_add(f, label_item(f, c, i->kind == N_SLICE ? as_old(f, x, c) : x), label_index(f, n));
 }
 
 const Label *label_index(Facts *f, const Node *target)
@@ -497,9 +537,10 @@ static const Label *draw_label(Facts *f, const Node *n)
 
 	if (!slot)
 		slot = map_put(m, BYTES(arena_copy(f->a, &key, sizeof key), sizeof key));
-	const Label *was = (const Label *)(uintptr_t)*slot, *now = label_join(f, was, label_pc(f));
+	const Label *was = label_flat(f, (const Label *)(uintptr_t)*slot),
+		    *now = label_flat(f, label_join(f, was, label_pc(f)));
 
-	if (now != was) {
+	if ((uint64_t)(uintptr_t)now != *slot) {
 		*slot = (uint64_t)(uintptr_t)now;
 		f->grew = f->grew_at_all = true;
 	}
@@ -536,6 +577,10 @@ static const Fact *value_builtin(Facts *f, const Node *n, BuiltinFunc b, const F
 		return label_add(f, x, label_any(f, LABEL_CONTENT));
 	case BI_now:
 		return label_add(f, x, labels_peers(f));
+	case BI_ip:
+		if (n->call.n == 1 && value_of(f, n->call.arg[0].value))
+			x = same_one(f, value_of(f, n->call.arg[0].value), x);
+		return label_add(f, x, args_label(f, n, deep_of));
 	case BI_l3:
 	case BI_echo:
 		return label_add(f, x, x->kind == T_LIST ? args_label(f, n, outer_of) : NULL);
@@ -567,7 +612,7 @@ static const Fact *value_method(Facts *f, const Node *n, const Fact *x)
 		return label_add(f, x, label_join(f, l, label_deep(f, self)));
 	if (self->kind == T_PACKET)
 		return label_add(f, x, layers_of(f, self));
-	return label_add(f, label_item(f, self, x), l);
+	return label_add(f, label_item(f, self, as_old(f, x, self)), l);
 }
 
 static const Fact *value_call(Facts *f, const Node *n, const Fact *x)
@@ -630,7 +675,7 @@ const Fact *label_refined(Facts *f, const Node *path, const Fact *x)
 {
 	const Fact *was = value_of(f, path);
 
-	return was ? label_add(f, x, was->label) : x;
+	return was ? same_one(f, was, label_add(f, x, was->label)) : x;
 }
 
 static const Fact *value_labelled(Facts *f, Node *n, const Fact *x)
@@ -668,10 +713,82 @@ static const Fact *value_labelled(Facts *f, Node *n, const Fact *x)
 	return x;
 }
 
+/* ---- what may be a run-time error ---- */
+
+static bool small(const Facts *f, const Node *n)
+{
+	const Fact *x = value_of(f, n);
+	int64_t lo, hi;
+
+	/* a field of a header has at most 48 bits */
+	return n->kind == N_ATTR ||
+	       (x && vals_bounds(x, &lo, &hi) && lo > -(INT64_C(1) << 48) && hi < INT64_C(1) << 48);
+}
+
+/* Overflow, a division by zero, a negative shift. */
+static bool may_overflow(Facts *f, const Node *n, const Fact *x)
+{
+	const Fact *b = value_of(f, n->binary.right);
+	int64_t lo, hi;
+
+	if (x->kind != T_INT && x->kind != T_FLOAT && x->kind != T_DURATION)
+		return (x->kind == T_STR || x->kind == T_BYTES || x->kind == T_LIST) && n->op == OP_MUL;
+	if (n->op == OP_DIV || n->op == OP_FLOOR || n->op == OP_MOD)
+		return !(b && vals_bounds(b, &lo, &hi) && (lo > 0 || hi < 0)) && (!b || b->kind == T_INT);
+	if (x->kind != T_INT || (n->op != OP_ADD && n->op != OP_SUB && n->op != OP_MUL))
+		return x->kind == T_INT && (n->op == OP_POW || n->op == OP_SHL || n->op == OP_SHR);
+	if (n->op == OP_MUL)
+		return !(b && vals_bounds(b, &lo, &hi) && lo > -32768 && hi < 32768 && small(f, n->binary.left));
+	return !small(f, n->binary.left) || !small(f, n->binary.right);
+}
+
+static bool call_may_fail(const Node *n)
+{
+	const Node *fn = n->call.fn;
+
+	if (fn->kind == N_NAME && fn->name.ref == REF_PROTO)
+		return true; /* a number that does not fit its field */
+	if (fn->kind == N_NAME)
+		return fn->name.ref == REF_BUILTIN &&
+		       (strstr(builtin_funcs[fn->name.index].doc, "Error") || fn->name.index == BI_bytes ||
+			fn->name.index == BI_chr || fn->name.index == BI_pack || fn->name.index == BI_range);
+	if (fn->kind != N_ATTR)
+		return false;
+	for (int m = 0; m < M_N; m++)
+		if (str_is(fn->attr.sym->text, builtin_methods[m].name) && strstr(builtin_methods[m].doc, "Error"))
+			return true;
+	return false;
+}
+
+static const Label *self_label(Facts *f, const Node *n)
+{
+	return n->call.fn->kind == N_ATTR ? deep_of(f, n->call.fn->attr.obj) : NULL;
+}
+
+/* Whether there is an error here may be for received data to say. */
+static void may_fail(Facts *f, const Node *n, const Fact *x)
+{
+	const Fact *c;
+
+	if (n->file != 0 || f->silent)
+		return;
+	if (n->kind == N_INDEX && n->index.index->kind != N_SLICE) {
+		c = value_of(f, n->index.obj);
+		if (c && c->kind != T_PACKET)
+			label_may_end(f, n, label_join(f, label_shape(f, c), label_index(f, n)));
+	} else if (n->kind == N_BINARY && may_overflow(f, n, x)) {
+		label_may_end(f, n, label_join(f, deep_of(f, n->binary.left), deep_of(f, n->binary.right)));
+	} else if (n->kind == N_CALL && call_may_fail(n)) {
+		label_may_end(f, n, label_join(f, self_label(f, n), args_label(f, n, deep_of)));
+	}
+}
+
 const Fact *label_value(Facts *f, Node *n, const Fact *x, const Label *outer)
 {
-	if (x->kind != T_ERROR && x->kind != T_NEVER)
+	if (x->kind != T_ERROR && x->kind != T_NEVER) {
 		x = value_labelled(f, n, x);
+		may_fail(f, n, x);
+	}
 	f->labels->called = outer;
 	return label_note(f, n, x);
 }

@@ -96,6 +96,7 @@ struct Fact {
 	bool taken : 1;		/* IP: unchanged, as .src, .addr or .reporter of an answer gave it */
 	uint8_t view;		/* PACKET: p[L] is L, else WIRE_NONE; PROTO: which */
 	uint16_t index;		/* TYPE: BuiltinFunc */
+	uint16_t one;		/* IP STR: it is the address that this OnePeer stands for; 0: none */
 	const WireField *field; /* INT FLAGS: of that header field (names of values) */
 	const Vals *vals;
 	Len len;    /* STR BYTES TUPLE; ANSWERS: probes */

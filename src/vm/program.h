@@ -19,9 +19,6 @@ typedef enum OpCode {
 	I_N
 } OpCode;
 
-/* METER and METERN: as many bits as the packet has */
-enum { METER_PACKET = 0xffff };
-
 /* Insn.x of arithmetic: an augmented assignment */
 enum { IN_PLACE = 1 };
 

@@ -7,6 +7,8 @@
  *                                     line warnings are not looked at)
  *   # expect: text                    each line that it prints, in order
  *   # expect runtime error: E-INDEX 4:7
+ *   # expect leak: 1 4:5              what is paid there each time (packet: all its bits), and
+ *                                     no other; `none`; `end: free` (or early, paid)
  *   # policy                          the file is a policy
  *   # fix not alone                   the fix of an error needs another change too
  *
@@ -253,6 +255,29 @@ static void check_diags(Case *c, const Outcome *o)
 		complain(c, "the checker ended before it knew all:", STR("a walk more found something new"));
 }
 
+/* Bits and place of each cost of a program, a line each, and how its end is paid. */
+static void check_leak(Case *c, const Manifest *m)
+{
+	static const char *const ends[] = { "free", "early", "paid" };
+	Str want = expected(c, "# expect leak: ");
+	Sb b = sb(c->a);
+
+	for (uint32_t i = 0; i < m->leak.n; i++) {
+		const LeakCost *k = &m->leak.p[i];
+		LineCol lc = line_col(c->text, k->span.from);
+
+		if (k->bits < METER_PACKET)
+			sb_printf(&b, "%u %u:%u\n", k->bits, lc.line, lc.col);
+		else
+			sb_printf(&b, "packet %u:%u\n", lc.line, lc.col);
+	}
+	if (!m->leak.n)
+		sb_cstr(&b, "none\n");
+	sb_printf(&b, "end: %s\n", ends[m->leak_end]);
+	if (!str_eq(sb_done(&b), want))
+		complain(c, "leak:", sb_done(&b));
+}
+
 static void run_case(const char *path, void *memory)
 {
 	Arena a;
@@ -265,6 +290,8 @@ static void run_case(const char *path, void *memory)
 	check_diags(&c, &o);
 	check_fixes(&c, &o);
 	check_layout(&c);
+	if (o.c && o.c->program && says(&c, "# expect leak: "))
+		check_leak(&c, &o.c->manifest);
 	if (o.c && o.c->program) {
 		const char *why = verify_program(o.c->program);
 
