@@ -90,6 +90,45 @@ static void render_caret(const Diag *d, Str source, LineCol lc, Sb *out)
 	sb_char(out, '\n');
 }
 
+/* How many of the line's first n characters are blanks: all, or none counts. */
+static size_t indent_of(Str line, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (i >= line.n || (line.p[i] != ' ' && line.p[i] != '\t'))
+			return 0;
+	return n;
+}
+
+/* Several lines stand below each other, as they are to be pasted. */
+static void render_fix(const Fix *f, Str source, Sb *out)
+{
+	Str rest = f->text.n ? f->text : STR("leave it out");
+	LineCol lc = line_col(source, f->span.from);
+	size_t blanks = indent_of(lc.text, lc.col - 1);
+	bool many = memchr(rest.p, '\n', rest.n - 1) != NULL, first = true;
+
+	sb_cstr(out, f->widening ? "    fix (widens what the program may do):" : "    fix:");
+	if (!many)
+		sb_char(out, ' ');
+	if (rest.p[rest.n - 1] == '\n')
+		rest.n--;
+	while (rest.n) {
+		const char *end = memchr(rest.p, '\n', rest.n);
+		size_t n = end ? (size_t)(end - rest.p) : rest.n;
+
+		if (many)
+			sb_cstr(out, "\n    ");
+		if (many && first)
+			sb_str(out, (Str){ lc.text.p, blanks });
+		first = false;
+		escape_source(out, (Str){ rest.p, n });
+		rest = (Str){ rest.p + n, rest.n - n };
+		if (end)
+			rest = (Str){ rest.p + 1, rest.n - 1 };
+	}
+	sb_char(out, '\n');
+}
+
 void diag_render(const Diag *d, Str name, Str source, Sb *out)
 {
 	static const char *const sev[] = { "error", "warning", "note" };
@@ -102,11 +141,8 @@ void diag_render(const Diag *d, Str name, Str source, Sb *out)
 	escape_source(out, lc.text);
 	sb_char(out, '\n');
 	render_caret(d, source, lc, out);
-	if (d->fix.set) {
-		sb_cstr(out, d->fix.widening ? "    fix (widens what the program may do): " : "    fix: ");
-		escape_line(out, d->fix.text.n ? d->fix.text : STR("leave it out"));
-		sb_char(out, '\n');
-	}
+	if (d->fix.set)
+		render_fix(&d->fix, source, out);
 	if (d->path.n) {
 		sb_cstr(out, "    path: ");
 		escape_line(out, d->path);

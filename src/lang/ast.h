@@ -273,10 +273,19 @@ struct Node {
 	};
 };
 
+/* A name that a refused statement would have brought: by import, or a class. */
+typedef struct Foreign {
+	const Sym *name;
+	Str path; /* "time", "random.randint"; empty: a class */
+} Foreign;
+
 typedef struct AstFile {
 	Str name; /* for messages */
 	Str text;
-	bool lib; /* may say `result` and use `_private` names of lib */
+	bool lib;   /* may say `result` and use `_private` names of lib */
+	bool lexed; /* without an error */
+	bool whole; /* the tree is that of the text once all errors are mended as they say */
+	VEC(Foreign) foreign;
 	Node *module;
 	Toks toks;
 } AstFile;

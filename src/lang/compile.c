@@ -10,7 +10,8 @@ static bool parse_all(const CompileIn *in, Compiled *c)
 	bool ok;
 
 	ast_init(&c->ast, in->a);
-	ok = parse_file(&c->ast, in->name, in->text, false, &c->diags);
+	parse_file(&c->ast, in->name, in->text, false, &c->diags);
+	ok = c->ast.files.p[0].whole;
 	for (uint32_t i = 0; i < in->nlib; i++)
 		ok &= parse_file(&c->ast, in->lib[i].name, in->lib[i].text, true, &c->lib_diags);
 	return ok;
@@ -44,7 +45,7 @@ static void compile_passes(const CompileIn *in, Compiled *c)
 	if (!parse_all(in, c))
 		return;
 	scope_run(&c->ast, &c->diags, &c->lib_diags, &c->scopes);
-	decl_read(in->a, c->ast.files.p[0].module, DECL_PROGRAM, &c->diags, &c->manifest.decls);
+	decl_read(in->a, &c->ast.files.p[0], DECL_PROGRAM, &c->diags, &c->manifest.decls);
 	c->manifest.decls.file = in->name;
 	if (!check_params(in, c))
 		return;

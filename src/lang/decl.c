@@ -49,13 +49,38 @@ static void nearest_try(Nearest *n, const char *z)
 	}
 }
 
-static void unknown_keyword(DeclReader *r, const Arg *a, const char *word, Str near)
+/* max_packets, timeout: what bounds are called elsewhere. */
+static Str meant_keyword(Str said, const char *keywords)
+{
+	static const struct {
+		const char *from, *to;
+	} rows[] = { { "timeout", "time" },    { "duration", "time" }, { "seconds", "time" }, { "pps", "rate" },
+		     { "packet_rate", "rate" }, { "syns", "syn" },	{ "count", "packets" }, { "bits", "leak" },
+		     { "max_bits", "leak" } };
+	Str to = said;
+
+	if (str_starts(said, STR("max_")))
+		to = (Str){ said.p + 4, said.n - 4 };
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (str_is(to, rows[i].from))
+			to = str_c(rows[i].to);
+	for (const char *k = keywords; k && *k && !str_eq(to, said); k += strcspn(k, " "), k += *k == ' ')
+		if (str_eq(to, (Str){ k, strcspn(k, " ") }))
+			return to;
+	return (Str){ 0 };
+}
+
+static void unknown_keyword(DeclReader *r, const Arg *a, const char *word, Str near, const char *keywords)
 {
 	Span s = { a->span.from, a->span.from + (uint32_t)a->name->text.n };
 	Diag *d = decl_error(r, s, "%s has no `%.*s=`", word, STR_ARG(a->name->text));
 
+	if (!near.n)
+		near = meant_keyword(a->name->text, keywords);
 	if (near.n)
 		diag_fix(d, s, near);
+	else if (keywords)
+		d->hint = str_printf(r->a, strcmp(word, "reach") ? "it takes %s" : "it takes %s; ports are tcp=[80], udp=[53]", keywords);
 }
 
 /* Only these keywords, separated by blanks, and at most n_pos arguments by position. */
@@ -82,7 +107,7 @@ static bool check_args(DeclReader *r, const Node *call, DeclWord w, uint32_t n_p
 			k += n + (k[n] == ' ');
 		}
 		if (a->name && !*k) {
-			unknown_keyword(r, a, word, (Str){ 0 });
+			unknown_keyword(r, a, word, (Str){ 0 }, keywords);
 			return false;
 		}
 	}
@@ -138,7 +163,7 @@ static int bound_find(DeclReader *r, const Arg *a)
 			return b;
 		nearest_try(&near, bound_name((Bound)b));
 	}
-	unknown_keyword(r, a, "budget", near.best);
+	unknown_keyword(r, a, "budget", near.best, "packets bytes rate byte_rate syn syn_rate time leak");
 	return -1;
 }
 
@@ -256,7 +281,7 @@ static void reach_keyword(DeclReader *r, const Arg *a, const char *word, Reach *
 			nearest_try(&near, plain[i]);
 		for (int i = 0; i < WORD_N; i++)
 			nearest_try(&near, word_name((ReachWord)i));
-		unknown_keyword(r, a, word, near.best);
+		unknown_keyword(r, a, word, near.best, "tcp udp icmp vlan other and words like fragments");
 	}
 }
 
@@ -662,6 +687,22 @@ static bool program_statement(DeclReader *r, const Node *n)
 	return true;
 }
 
+/* The fix moves the line: all between the top and it is part of its span. */
+static void late(DeclReader *r, const Node *n, const char *word, bool widening)
+{
+	Diag *d = decl_error(r, n->span, "`%s` is a declaration: it stands before everything else", word);
+	uint32_t from = n->span.from, to = n->span.to;
+	bool line = from > r->head && r->text.p[from - 1] == '\n' && to < r->text.n && r->text.p[to] == '\n';
+
+	d->hint = STR("move it to the top of the program; its arguments are constants");
+	if (!line)
+		return;
+	diag_fix(d, (Span){ r->head, to + 1 },
+		 str_printf(r->a, "%.*s\n%.*s", (int)(to - from), r->text.p + from, (int)(from - r->head),
+			    r->text.p + r->head));
+	d->fix.widening = widening;
+}
+
 /* Behind the top: declarations come too late, listen declares itself. */
 static void walk_late(Node *n, void *ctx)
 {
@@ -672,18 +713,17 @@ static void walk_late(Node *n, void *ctx)
 	if (fn && fn->kind == N_NAME && fn->name.ref == REF_NONE && str_is(fn->name.sym->text, "listen"))
 		read_listen(r, n);
 	if (is_decl_name(fn ? fn : n, &w))
-		decl_error(r, n->span, "`%s` is a declaration: it stands before everything else", decl_rows[w].word)
-			->hint = STR("move it to the top of the program; its arguments are constants");
+		late(r, n, decl_rows[w].word, w != DECL_BUDGET);
 	else if (n->kind == N_PARAM)
-		decl_error(r, n->span, "`param` is a declaration: it stands before everything else");
+		late(r, n, "param", false);
 	else
 		ast_each(n, walk_late, r);
 }
 
-void decl_read(Arena *a, const Node *module, DeclMode mode, DiagList *d, Decls *ret)
+void decl_read(Arena *a, const AstFile *file, DeclMode mode, DiagList *d, Decls *ret)
 {
-	DeclReader r = { .a = a, .d = d, .mode = mode, .out = ret };
-	Nodes body = module->module.body;
+	DeclReader r = { .a = a, .d = d, .mode = mode, .out = ret, .text = file->text };
+	Nodes body = file->module->module.body;
 	uint32_t i = 0;
 
 	*ret = (Decls){ 0 };
@@ -694,6 +734,7 @@ void decl_read(Arena *a, const Node *module, DeclMode mode, DiagList *d, Decls *
 	}
 	while (i < body.n && program_statement(&r, body.p[i]))
 		i++;
+	r.head = i < body.n ? body.p[i]->span.from : 0;
 	for (; i < body.n; i++)
 		walk_late(body.p[i], &r);
 }
@@ -706,7 +747,7 @@ bool decl_policy(Str text, Arena *a, DiagList *d, Decls *ret)
 	*ret = (Decls){ 0 };
 	ast_init(ast, a);
 	if (parse_file(ast, (Str){ 0 }, text, false, d))
-		decl_read(a, ast->files.p[0].module, DECL_POLICY, d, ret);
+		decl_read(a, &ast->files.p[0], DECL_POLICY, d, ret);
 	diag_sort(d);
 	return d->errors == before;
 }

@@ -46,7 +46,7 @@ typedef enum DeclMode { DECL_PROGRAM, DECL_POLICY } DeclMode;
  * what follows is not looked at, but for declarations that come too late and
  * listen(...), which is an expression and declares itself anywhere.  Policies:
  * nothing else may stand in them.  Errors go to `d`. */
-void decl_read(Arena *a, const Node *module, DeclMode mode, DiagList *d, Decls *ret);
+void decl_read(Arena *a, const AstFile *file, DeclMode mode, DiagList *d, Decls *ret);
 
 /* A policy file's text.  False: errors in `d`. */
 bool decl_policy(Str text, Arena *a, DiagList *d, Decls *ret);

@@ -12,6 +12,8 @@ typedef struct DeclReader {
 	DiagList *d;
 	DeclMode mode;
 	Decls *out;
+	Str text;      /* of the file */
+	uint32_t head; /* where declarations stand */
 } DeclReader;
 
 Diag *decl_error(DeclReader *r, Span s, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -38,7 +38,7 @@ static Decls program(const char *text, uint32_t errors)
 	ast_init(&ast, &arena);
 	assert_true(parse_file(&ast, STR("t"), str_c(text), false, &d));
 	scope_run(&ast, &d, &lib_d, &scopes);
-	decl_read(&arena, ast.files.p[0].module, DECL_PROGRAM, &d, &out);
+	decl_read(&arena, &ast.files.p[0], DECL_PROGRAM, &d, &out);
 	assert_int_equal(d.errors, errors);
 	return out;
 }

@@ -144,9 +144,32 @@ void facts_fix_span(Facts *f, Diag *d, const Node *n, Span span, Str text)
 		diag_fix(d, span, text);
 }
 
+/* Nodes leave out the brackets around their first part: `(a + b).x` starts at a. */
+static Span with_brackets(Str text, Span s)
+{
+	int open = 0;
+	char quote = 0;
+
+	for (uint32_t i = s.from; i < s.to; i++) {
+		char c = text.p[i];
+
+		if (quote && c == '\\')
+			i++;
+		else if (quote)
+			quote = c == quote ? 0 : quote;
+		else if (c == '"' || c == '\'')
+			quote = c;
+		else
+			open += (c == ')') - (c == '(');
+	}
+	for (; open > 0 && s.from > 0; s.from--)
+		open -= text.p[s.from - 1] == '(';
+	return s;
+}
+
 void facts_fix(Facts *f, Diag *d, const Node *n, Str text)
 {
-	facts_fix_span(f, d, n, n->span, text);
+	facts_fix_span(f, d, n, with_brackets(f->in->ast->files.p[n->file].text, n->span), text);
 }
 
 void facts_fix_declare(Facts *f, Diag *d, Str line)

@@ -385,7 +385,7 @@ const Fact *facts_builtin(Facts *f, Node *n, BuiltinFunc which)
 		label_wait(f, n, which, &c);
 	if (f->env->dead)
 		return mk(f, T_NEVER);
-	if (!ok) {
+	if (!ok && which != BI_exit) {
 		/* What is wrong was said; go on with what the built-in gives in any case. */
 		const SigType *r = c.sig->ret;
 

@@ -43,6 +43,11 @@ static bool bind_position(Facts *f, Node *n, CallArgs *c, uint32_t *at, Node *va
 		const Fact *x = facts_ex(f, value);
 		uint32_t k = *at;
 
+		if (!s->n) /* exit(1) */
+			facts_fix_span(f, d, n,
+				       (Span){ n->call.arg[0].span.from, n->call.arg[n->call.n - 1].span.to },
+				       STR(""));
+
 		while (k < s->n && s->param[k].type &&
 		       !(x->kind == T_BOOL ? str_is(s->param[k].type->name, "bool")
 					   : facts_fits(f, x, s->param[k].type)))
@@ -76,10 +81,11 @@ static bool bind_keyword(Facts *f, Node *n, CallArgs *c, const Arg *a)
 				       "%s has no argument named %.*s", c->name, STR_ARG(a->name->text));
 
 		for (uint32_t k = 0; k < s->n; k++)
-			if (!s->param[k].by_position_only && !s->param[k].star)
+			if (!s->param[k].by_position_only && !s->param[k].star && !c->arg[k])
 				facts_near_try(&near, s->param[k].name);
-		facts_near_fix(f, d, &near, n,
-			       (Span){ a->span.from, a->span.from + (uint32_t)a->name->text.n });
+		if (!facts_keyword_habit(f, d, n, c, a))
+			facts_near_fix(f, d, &near, n,
+				       (Span){ a->span.from, a->span.from + (uint32_t)a->name->text.n });
 		facts_ex(f, a->value);
 		return false;
 	}

@@ -21,10 +21,12 @@ static bool addr_texts(Facts *f, const Fact *text, Node *n, FactKind k)
 		bool ok = k == T_IP ? ip_parse(s, &ip) : k == T_NET ? net_parse(s, &net) : mac_parse(s, &mac);
 
 		if (!ok) {
-			facts_say(f, "E-TYPE", n, "\"%.*s\" is no %s", STR_ARG(s),
-				  k == T_IP    ? "address"
-				  : k == T_NET ? "network"
-					       : "hardware address");
+			const char *what = k == T_IP ? "address" : k == T_NET ? "network" : "hardware address";
+			Diag *d = facts_say(f, "E-TYPE", n, "\"%.*s\" is no %s", STR_ARG(s), what);
+
+			d->hint = str_c(k == T_IP    ? "like \"10.0.0.1\""
+					: k == T_NET ? "like \"10.0.0.0/24\", without host bits"
+						     : "like \"02:00:00:00:00:01\"");
 			return false;
 		}
 	}
@@ -39,14 +41,8 @@ static bool name_texts(Facts *f, const WireField *field, const Fact *text, Node 
 
 		if (wire_name_value(field, s, &v))
 			continue;
-		Near near = { .want = s, .d = 255 };
-		Diag *d =
-			facts_say(f, "E-TYPE", n, "%s has no value named \"%.*s\"", field->name, STR_ARG(s));
-
-		for (const WireName *w = field->names; w && w->name; w++)
-			facts_near_try(&near, str_c(w->name));
-		if (near.d <= 2 && n && n->kind == N_STR)
-			facts_fix(f, d, n, str_printf(f->a, "\"%.*s\"", STR_ARG(near.best)));
+		facts_fix_value(f, facts_say(f, "E-TYPE", n, "%s has no value named \"%.*s\"", field->name, STR_ARG(s)),
+				field, s, n);
 		return false;
 	}
 	return true;
@@ -218,8 +214,15 @@ static bool ordered_one(Facts *f, const Fact *a, const Fact *b, Node *na, Node *
 	if ((a->kind == T_DURATION && is_num(b)) || (b->kind == T_DURATION && is_num(a)) ||
 	    (a->kind == T_IP && b->kind == T_STR) || (b->kind == T_IP && a->kind == T_STR))
 		return comparable_one(f, a, b, na, nb);
-	facts_say(f, "E-TYPE", nb, "`%s` can't order %.*s and %.*s", cmp_op_text(op),
-		  STR_ARG(facts_a_text(f, a)), STR_ARG(facts_a_text(f, b)));
+	Diag *d = facts_say(f, "E-TYPE", nb, "`%s` can't order %.*s and %.*s", cmp_op_text(op),
+			    STR_ARG(facts_a_text(f, a)), STR_ARG(facts_a_text(f, b)));
+
+	if (a->kind == T_RESULT || b->kind == T_RESULT)
+		d->hint = STR("a result has fields: .loss, .avg, .mtu; one of them is meant");
+	else if (a->kind == T_STR && is_num(b))
+		facts_fix_number(f, d, na, a, false);
+	else if (b->kind == T_STR && is_num(a))
+		facts_fix_number(f, d, nb, b, false);
 	return false;
 }
 

@@ -6,45 +6,6 @@
 
 /* ---- None ---- */
 
-/* A variable of a comprehension is tested in it: [r.ttl for s, r in ans if r]. */
-static void fix_clause(Facts *f, Diag *d, Str test)
-{
-	const Node *c = f->comp;
-
-	if (!c || c->file != 0 || c->kind == N_GENEXP)
-		return;
-	facts_fix_span(f, d, c, (Span){ c->span.to - 1, c->span.to - 1 },
-		       str_printf(f->a, " if %.*s", STR_ARG(test)));
-}
-
-void facts_fix_guard(Facts *f, Diag *d, const Node *path, Str test)
-{
-	const Node *s = f->stmt;
-	const Var *v = facts_path_var(f, path);
-
-	if (!v || v->scope->node->kind == N_LAMBDA)
-		return;
-	if (v->kind == VAR_COMP) {
-		fix_clause(f, d, test);
-		return;
-	}
-
-	if (!s || s->file != 0 ||
-	    (s->kind != N_EXPR && s->kind != N_AUGMENT && s->kind != N_RETURN && s->kind != N_ASSIGN))
-		return;
-	Str text = f->in->ast->files.p[0].text;
-	LineCol lc = line_col(text, s->span.from);
-	Sb b = sb(f->a);
-
-	for (uint32_t i = 0; i < lc.col - 1; i++)
-		if (lc.text.p[i] != ' ' && lc.text.p[i] != '\t')
-			return; /* not alone on its line */
-	sb_printf(&b, "if %.*s:\n", STR_ARG(test));
-	sb_str(&b, (Str){ lc.text.p, lc.col - 1 });
-	sb_printf(&b, "    %.*s", STR_ARG(facts_source(f, s)));
-	facts_fix_span(f, d, s, s->span, sb_done(&b));
-}
-
 const Fact *facts_need(Facts *f, const Fact *x, const Node *n)
 {
 	if (!x->none || x->kind == T_ANY)
@@ -59,11 +20,16 @@ const Fact *facts_need(Facts *f, const Fact *x, const Node *n)
 			      STR_ARG(facts_text_of(f, x)));
 	else
 		d = facts_say(f, "E-NONE", n, "this may be None (%.*s)", STR_ARG(facts_text_of(f, x)));
-	if (x->kind == T_NONE)
+	if (x->kind == T_NONE) {
+		d->hint = n->kind == N_CALL ? STR("a default says what else it is: d.get(key, 0)")
+					    : STR("sort(), append() and the like change the list and give None: "
+						  "sorted(x) is a new list");
 		return facts_bad(f);
+	}
 	if (path) {
 		facts_fix_guard(f, d, n, facts_source(f, n));
 		d->hint = str_printf(f->a, "test it first: `if %.*s:`", STR_ARG(facts_source(f, n)));
+		env_refine(f, n, mk_some(f, x)); /* told once */
 	} else {
 		d->hint = STR("give it a name and test that first: `if name:`");
 	}
@@ -247,6 +213,22 @@ static bool spec_fits(const Fact *x, char type, bool numeric)
 	return !numeric || is_num || x->kind == T_STR;
 }
 
+/* {r.rtt * 1000:.2f}: the warning about it and the error are one; its fix mends both. */
+static Fix take_unit_fix(Facts *f, const Node *n)
+{
+	DiagList *l = f->in->diags;
+	Fix fix = { 0 };
+
+	for (uint32_t i = l->v.n; !f->quiet && i-- > 0;)
+		if (strcmp(l->v.p[i].code, "W-UNIT") == 0 && l->v.p[i].span.from == n->span.from &&
+		    l->v.p[i].span.to == n->span.to) {
+			fix = l->v.p[i].fix;
+			memmove(&l->v.p[i], &l->v.p[i + 1], (--l->v.n - i) * sizeof l->v.p[i]);
+			break;
+		}
+	return fix;
+}
+
 static void check_spec(Facts *f, Node *n, const Fact *x, Str spec)
 {
 	char last = spec.n ? spec.p[spec.n - 1] : 0, type = 0;
@@ -262,13 +244,18 @@ static void check_spec(Facts *f, Node *n, const Fact *x, Str spec)
 
 		if (n->field.conv || spec_fits(w, type, numeric))
 			continue;
+		Fix unit = take_unit_fix(f, n->field.value);
 		Diag *d = facts_say(f, "E-TYPE", n->field.value,
 				    "the format `%.*s` is for numbers; this is %.*s", STR_ARG(spec),
 				    STR_ARG(facts_a_text(f, w)));
 
-		if (w->kind == T_DURATION)
+		if (unit.set)
+			d->fix = unit;
+		else if (w->kind == T_DURATION)
 			facts_fix(f, d, n->field.value,
-				  str_printf(f->a, "%.*s.ms", STR_ARG(facts_source(f, n->field.value))));
+				  str_printf(f->a, "%.*s.ms", STR_ARG(facts_operand(f, n->field.value))));
+		else if (w->kind == T_STR && n->field.spec->kind == N_STR)
+			d->hint = STR("a text takes a width: {x:>10}");
 		return;
 	}
 }
@@ -430,6 +417,18 @@ static const Fact *seq_item(Facts *f, const Fact *x, Node *n)
 	return e;
 }
 
+/* Scapy's res[0], res[1] of sr's result; (name, value) of an option. */
+static void fix_items(Facts *f, Diag *d, const Fact *x, Node *n)
+{
+	static const char *const answers[] = { "ans", "unans" }, *const option[] = { "name", "value" };
+	const Node *i = n->index.index;
+	const char *const *name = x->kind == T_ANSWERS ? answers : x->kind == T_OPTION ? option : NULL;
+
+	if (name && i->kind == N_INT && i->i >= 0 && i->i <= 1)
+		facts_fix(f, d, n,
+			  str_printf(f->a, "%.*s.%s", STR_ARG(facts_operand(f, n->index.obj)), name[i->i]));
+}
+
 static const Fact *index_one(Facts *f, const Fact *x, Node *n)
 {
 	switch ((FactKind)x->kind) {
@@ -453,8 +452,11 @@ static const Fact *index_one(Facts *f, const Fact *x, Node *n)
 	}
 	Diag *d = facts_say(f, "E-TYPE", n, "%.*s has no items", STR_ARG(facts_a_text(f, x)));
 
+	fix_items(f, d, x, n);
 	if (x->kind == T_ANSWERS)
 		d->hint = STR("`ans, unans = res`, or res.ans and res.unans");
+	else if (x->kind == T_OPTION)
+		d->hint = STR("an option has .name and .value");
 	else if (x->kind == T_RESULT)
 		d->hint = STR("fields are read by name: `.loss`");
 	else if (x->kind == T_SET)
@@ -506,7 +508,7 @@ static const Fact *result_attr(Facts *f, const Fact *x, Node *n)
 							  NULL, n, i),
 				       n);
 		}
-	return facts_no_attr(f, n, x, false);
+	return facts_no_attr(f, n, x, NULL);
 }
 
 /* What versions the addresses may have; of a name either. */
@@ -538,7 +540,7 @@ static const Fact *attr_one(Facts *f, const Fact *x, Node *n)
 		return ip_version(f, x);
 
 	if (at < 0 || fact_owners[x->kind] == OWNER_NONE)
-		return facts_no_attr(f, n, x, false);
+		return facts_no_attr(f, n, x, NULL);
 	if (x->kind == T_DURATION && x->number) {
 		Diag *d =
 			facts_say(f, "E-TYPE", n,

@@ -41,9 +41,29 @@ static const Fact *unknown_text(Facts *f, const Fact *x, Node *n, const char *co
 	return facts_bad(f);
 }
 
-static const Fact *bad_text(Facts *f, Node *n, Str s, const char *is_no, const char *what)
+/* "10.0.0.5/24": the network that the address is in. */
+static void fix_host_bits(Facts *f, Diag *d, Node *n, Str s)
 {
-	facts_say(f, "E-TYPE", n, "%s: \"%.*s\" is %s", what, STR_ARG(s), is_no);
+	const char *slash = memchr(s.p, '/', s.n);
+	size_t at = slash ? (size_t)(slash - s.p) : s.n;
+	uint64_t bits;
+	Ip ip, last;
+	char text[NET_TEXT];
+
+	if (at == s.n || n->kind != N_STR || !ip_parse((Str){ s.p, at }, &ip) ||
+	    !str_to_u64((Str){ s.p + at + 1, s.n - at - 1 }, ip.v == 4 ? 32 : 128, &bits))
+		return;
+	net_range((Net){ ip, (uint8_t)bits }, &ip, &last);
+	net_format((Net){ ip, (uint8_t)bits }, text);
+	facts_fix(f, d, n, str_printf(f->a, "\"%s\"", text));
+}
+
+static const Fact *bad_text(Facts *f, Node *n, Str s, const char *is_no, const char *what, const char *like)
+{
+	Diag *d = facts_say(f, "E-TYPE", n, "%s: \"%.*s\" is %s", what, STR_ARG(s), is_no);
+
+	d->hint = str_c(like);
+	fix_host_bits(f, d, n, s);
 	return facts_bad(f);
 }
 
@@ -67,7 +87,7 @@ const Fact *facts_to_ip(Facts *f, const Fact *x, Node *n, bool names, const char
 			t[i].name = s;
 		else
 			return bad_text(f, n, s, names ? "neither an address nor a name" : "no address",
-					what);
+					what, "four numbers 0..255 between points, or IPv6 as RFC 5952 writes it");
 	}
 	*v = (Vals){ .n = x->vals->n, .ip = t };
 	return mk_vals(f, T_IP, v);
@@ -100,7 +120,8 @@ const Fact *facts_to_net(Facts *f, const Fact *x, Node *n, const char *what)
 
 	for (uint32_t i = 0; i < x->vals->n; i++)
 		if (!net_parse(x->vals->s[i], &net[i]))
-			return bad_text(f, n, x->vals->s[i], "no network (host bits must be zero)", what);
+			return bad_text(f, n, x->vals->s[i], "no network (host bits must be zero)", what,
+					"like 10.0.0.0/24: what is behind the prefix is zero");
 	*v = (Vals){ .n = x->vals->n, .net = net };
 	return mk_vals(f, T_NET, v);
 }
@@ -118,7 +139,8 @@ const Fact *facts_to_mac(Facts *f, const Fact *x, Node *n, const char *what)
 
 	for (uint32_t i = 0; i < x->vals->n; i++)
 		if (!mac_parse(x->vals->s[i], &m[i]))
-			return bad_text(f, n, x->vals->s[i], "no hardware address", what);
+			return bad_text(f, n, x->vals->s[i], "no hardware address", what,
+					"six pairs of hex digits: 02:00:00:00:00:01");
 	*v = (Vals){ .n = x->vals->n, .mac = m };
 	return mk_vals(f, T_MAC, v);
 }
@@ -401,15 +423,23 @@ static const Fact *no_fit(Facts *f, const Fact *x, const SigType *t, Node *n, co
 	Diag *d = facts_say(f, "E-TYPE", n, "%s: %.*s is needed; this is %.*s", what, STR_ARG(sb_done(&b)),
 			    STR_ARG(facts_a_text(f, x)));
 
+	if (x->kind == T_OPTION)
+		d->hint = STR("an option has .name and .value; r[TCP].option(\"MSS\") is one's value");
 	if (f->inner)
 		return facts_bad(f);
-	if (str_is(t->name, "str") && !x->cell && x->kind != T_NONE)
+	bool number = x->kind == T_DURATION && facts_fits(f, mk(f, T_FLOAT), t);
+	Str layer;
+
+	if (x->kind == T_STR && str_is(t->name, "duration"))
+		facts_fix_duration(f, d, n, x);
+	else if (str_is(t->name, "LayerType") && fact_one_str(x, &layer) && wire_proto_by_name(layer))
+		facts_fix(f, d, n, layer);
+	else if (str_is(t->name, "str") && !x->cell && x->kind != T_NONE)
 		facts_fix(f, d, n, str_printf(f->a, "str(%.*s)", STR_ARG(facts_source(f, n))));
-	else if (x->kind == T_DURATION &&
-		 (str_is(t->name, "num") || str_is(t->name, "int") || str_is(t->name, "float")))
-		facts_fix(f, d, n, str_printf(f->a, "%.*s.ms", STR_ARG(facts_source(f, n))));
+	else if (number)
+		facts_fix(f, d, n, str_printf(f->a, "%.*s.ms", STR_ARG(facts_operand(f, n))));
 	else if (x->kind == T_STR && str_is(t->name, "int"))
-		facts_fix(f, d, n, str_printf(f->a, "int(%.*s)", STR_ARG(facts_source(f, n))));
+		facts_fix_number(f, d, n, x, false);
 	else if (x->kind == T_FLOAT && str_is(t->name, "int"))
 		facts_fix(f, d, n, str_printf(f->a, "int(%.*s)", STR_ARG(facts_source(f, n))));
 	return facts_bad(f);

@@ -96,6 +96,8 @@ struct Facts {
 	uint32_t inner;	  /* > 0: the value at hand is an item of the node's */
 	const Node *comp; /* the comprehension whose value is being walked */
 	Node *stmt;	  /* the statement that is being walked */
+	Nodes body;	  /* the block around it, and its place there */
+	uint32_t at;
 	Span reach_span;  /* start of the text, for new declarations */
 };
 
@@ -237,11 +239,24 @@ const Fact *facts_ex_value(Facts *f, Node *n); /* must not be None: E-NONE */
 const Fact *facts_need(Facts *f, const Fact *x, const Node *n);
 /* x as a key of a dict or an item of a set: E-TYPE if it can change. */
 const Fact *facts_key(Facts *f, const Fact *x, const Node *n);
-/* Offers `if TEST:` around the current statement, where it is a simple one. */
-void facts_fix_guard(Facts *f, Diag *d, const Node *path, Str test); /* the same for a fact at hand */
 const Fact *facts_comprehension(Facts *f, Node *n);
 const Fact *facts_display(Facts *f, Node *n);
 const Fact *facts_fstring(Facts *f, Node *n);
+
+/* ---- facts_fix.c ---- */
+/* Offers `if TEST:` around the current statement and those that need it too. */
+void facts_fix_guard(Facts *f, Diag *d, const Node *path, Str test);
+/* An argument, with the comma that goes with it. */
+Span facts_arg_span(const Node *call, const Arg *a);
+/* Offers to leave out the keyword argument of that value. */
+void facts_fix_drop(Facts *f, Diag *d, const Node *value);
+/* A keyword that asks for another form of the whole call.  False: it does not. */
+bool facts_fix_keyword(Facts *f, Diag *d, const Node *call, const char *name, const Arg *a);
+/* A str where a number, or a duration, is due. */
+void facts_fix_number(Facts *f, Diag *d, Node *n, const Fact *x, bool port);
+void facts_fix_duration(Facts *f, Diag *d, Node *n, const Fact *x);
+/* "SYN-ACK", "ttl-exceeded": what the field calls that value. */
+void facts_fix_value(Facts *f, Diag *d, const WireField *field, Str s, Node *n);
 
 /* ---- facts_op.c ---- */
 const Fact *facts_binary(Facts *f, BinOp op, const Fact *a, const Fact *b, Node *na, Node *nb,
@@ -335,8 +350,6 @@ void facts_note_local(Facts *f, LocalKind k, const Fact *dst, Node *n);
 void manifest_finish(Facts *f);
 
 /* ---- facts_names.c ---- */
-/* Python's or Scapy's habit: what to write instead, or NULL. */
-const char *facts_habit(Str name);
 typedef struct Near {
 	Str want, best;
 	unsigned d;
@@ -344,6 +357,13 @@ typedef struct Near {
 void facts_near_try(Near *n, Str name);
 /* Adds "did you mean" as a fix of the span. */
 void facts_near_fix(Facts *f, Diag *d, const Near *n, const Node *file, Span span);
-const Fact *facts_no_attr(Facts *f, Node *n, const Fact *x, bool method);
+/* call: of the method, or NULL. */
+const Fact *facts_no_attr(Facts *f, Node *n, const Fact *x, const Node *call);
+/* A keyword that the call does not take: what it is called here.  False: no habit. */
+bool facts_keyword_habit(Facts *f, Diag *d, const Node *call, const CallArgs *c, const Arg *a);
+/* The field that people call so, or NULL. */
+const char *facts_field_habit(const WireProto *p, Str name);
+/* The text of n, in brackets where an operator could tear it apart. */
+Str facts_operand(Facts *f, const Node *n);
 
 #endif

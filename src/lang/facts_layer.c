@@ -290,6 +290,8 @@ static const Fact *field_value(Facts *f, WireId id, unsigned field, const Fact *
 			if (v->kind == T_FLOAT)
 				facts_fix(f, d, n,
 					  str_printf(f->a, "int(%.*s)", STR_ARG(facts_source(f, n))));
+			else if (v->kind == T_STR && is_scalar(w) && w->kind != FK_FLAGS)
+				facts_fix_number(f, d, n, v, true);
 			return facts_bad(f);
 		}
 		out = facts_join(f, out, y);
@@ -329,6 +331,12 @@ static bool field_name(Facts *f, Node *n, const WireProto *p, const Arg *a, int 
 		facts_near_try(&near, str_c(p->fields[i].name));
 	Diag *d = facts_say_at(f, "E-FIELD", n, at, "%s has no field %.*s", p->name, STR_ARG(name));
 
+	const char *known = facts_field_habit(p, name);
+
+	if (known) {
+		facts_fix_span(f, d, n, at, str_c(known));
+		return false;
+	}
 	if (near.d <= 2) {
 		facts_near_fix(f, d, &near, n, at);
 		return false;
@@ -342,24 +350,55 @@ static bool field_name(Facts *f, Node *n, const WireProto *p, const Arg *a, int 
 	return false;
 }
 
-static bool by_position(Facts *f, Node *n, const WireProto *p, const Arg *a, uint32_t i, int *ret_field)
+/* What people mean by n values without names. */
+static const char *const *meant_fields(WireId id, uint32_t n)
 {
-	bool one = p->nfields == 1 || p->role == ROLE_RAW;
+	static const struct {
+		uint8_t id, n;
+		const char *name[2];
+	} rows[] = { { WIRE_IP, 1, { "dst" } },	      { WIRE_IPV6, 1, { "dst" } },
+		     { WIRE_TCP, 1, { "dport" } },    { WIRE_TCP, 2, { "sport", "dport" } },
+		     { WIRE_UDP, 1, { "dport" } },    { WIRE_UDP, 2, { "sport", "dport" } },
+		     { WIRE_ICMP, 1, { "type" } },    { WIRE_ICMP, 2, { "type", "code" } },
+		     { WIRE_ICMPV6, 1, { "type" } },  { WIRE_DNSQR, 1, { "qname" } },
+		     { WIRE_DNSQR, 2, { "qname", "qtype" } }, { WIRE_ARP, 1, { "pdst" } },
+		     { WIRE_ETHER, 1, { "dst" } } };
 
-	if (one && i == 0) {
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].id == id && rows[i].n == n)
+			return rows[i].name;
+	return NULL;
+}
+
+/* Told at the first of them, for all that stand side by side. */
+static void refuse_positions(Facts *f, const WireProto *p, const Arg *arg, uint32_t nargs, uint32_t i)
+{
+	uint32_t n = 0;
+
+	if (i && !arg[i - 1].name)
+		return;
+	while (i + n < nargs && !arg[i + n].name)
+		n++;
+	const char *const *name = meant_fields(p->id, n);
+	Diag *d = facts_say(f, "E-ARGS", arg[i].value, "fields of %s are given by name", p->name);
+	Sb b = sb(f->a);
+
+	d->hint = str_printf(f->a, "%s(%s=..)", p->name, p->fields[0].name);
+	for (uint32_t k = 0; name && k < n; k++)
+		sb_printf(&b, "%s%s=%.*s", k ? ", " : "", name[k], STR_ARG(facts_source(f, arg[i + k].value)));
+	if (name)
+		facts_fix_span(f, d, arg[i].value, (Span){ arg[i].span.from, arg[i + n - 1].span.to }, sb_done(&b));
+}
+
+/* Raw(b"x"), and layers that have one field only. */
+static bool by_position(Facts *f, const WireProto *p, const Arg *arg, uint32_t nargs, uint32_t i, int *ret_field)
+{
+	if ((p->nfields == 1 || p->role == ROLE_RAW) && i == 0) {
 		*ret_field = 0;
 		return true;
 	}
-	Diag *d = facts_say(f, "E-ARGS", a->value, "fields of %s are given by name", p->name);
-
-	(void)n;
-	if (p->id == WIRE_IP || p->id == WIRE_IPV6)
-		facts_fix(f, d, a->value, str_printf(f->a, "dst=%.*s", STR_ARG(facts_source(f, a->value))));
-	else if (p->id == WIRE_TCP || p->id == WIRE_UDP)
-		facts_fix(f, d, a->value, str_printf(f->a, "dport=%.*s", STR_ARG(facts_source(f, a->value))));
-	else
-		d->hint = str_printf(f->a, "%s(%s=..)", p->name, p->fields[0].name);
-	facts_ex(f, a->value);
+	refuse_positions(f, p, arg, nargs, i);
+	facts_ex(f, arg[i].value);
 	return false;
 }
 
@@ -376,7 +415,7 @@ const Fact *facts_layer_of(Facts *f, Node *n, WireId id, const Arg *arg, uint32_
 		int field = -1;
 		Len l;
 
-		if (!(a->name ? field_name(f, n, p, a, &field) : by_position(f, n, p, a, i, &field))) {
+		if (!(a->name ? field_name(f, n, p, a, &field) : by_position(f, p, arg, nargs, i, &field))) {
 			if (a->name)
 				facts_ex(f, a->value);
 			ok = false;

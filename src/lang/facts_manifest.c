@@ -331,7 +331,7 @@ static void check_frame(Facts *f, const Stack *s)
 
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
 		if (one_value(s, rules[i].id, rules[i].field, &v, &n) && (v < rules[i].lo || v > rules[i].hi))
-			facts_say(f, "E-FRAME", n, "the gate refuses this: %s", rules[i].why);
+			facts_fix_drop(f, facts_say(f, "E-FRAME", n, "the gate refuses this: %s", rules[i].why), n);
 	WireId net = stack_first(s, NETWORKS);
 	int64_t want = net == WIRE_IP ? 0x0800 : net == WIRE_IPV6 ? 0x86dd : 0x0806;
 

@@ -230,7 +230,7 @@ const Fact *facts_method(Facts *f, Node *n, const Fact *self)
 	if (m < 0) {
 		for (uint32_t i = 0; i < n->call.n; i++)
 			facts_ex(f, n->call.arg[i].value);
-		return fact_quiet(self) ? self : facts_no_attr(f, fn, self, true);
+		return fact_quiet(self) ? self : facts_no_attr(f, fn, self, n);
 	}
 	CallArgs c = { .sig = sig_method(&f->sigs, (BuiltinMethod)m),
 		       .name = builtin_methods[m].name,

@@ -132,7 +132,7 @@ static const Fact *op_scale(Facts *f, BinOp op, const Fact *a, const Fact *b, No
 		Diag *g = facts_say(f, "W-UNIT", at,
 				    "this is a duration %g times as long, not a number of %s", by, unit);
 
-		facts_fix(f, g, at, str_printf(f->a, "%.*s.%s", STR_ARG(facts_source(f, nd)), unit));
+		facts_fix(f, g, at, str_printf(f->a, "%.*s.%s", STR_ARG(facts_operand(f, nd)), unit));
 	}
 	if (op == OP_MUL && d->vals && is_ints(n) && n->vals)
 		return mk_vals(f, T_DURATION, vals_op(f, op, d->vals, n->vals));

@@ -403,6 +403,20 @@ static bool none_has(const Fact *p, uint64_t layers)
 	return true;
 }
 
+/* What was told once is taken to be tested behind it. */
+static void tested(Facts *f, const Fact *p, uint64_t layers, const Node *obj)
+{
+	const Fact *out = NULL;
+
+	for (unsigned id = 0; id < WIRE_N; id++) {
+		const Fact *x = layers & WIRE_BIT(id) ? packet_having(f, p, (WireId)id, true) : NULL;
+
+		out = x && out ? facts_join(f, out, x) : x ? x : out;
+	}
+	if (out)
+		env_refine(f, obj, out);
+}
+
 static const Fact *no_layer(Facts *f, const Fact *p, uint64_t layers, const char *what, const Node *obj,
 			    const Node *at)
 {
@@ -422,8 +436,10 @@ static const Fact *no_layer(Facts *f, const Fact *p, uint64_t layers, const char
 	d = facts_say(f, "E-LAYER", at, "%.*s may have no %s: it is %.*s", STR_ARG(s), what,
 		      STR_ARG(facts_text_of(f, p)));
 	d->hint = str_printf(f->a, "test it first: `if %s in %.*s:`", name, STR_ARG(path ? s : STR("p")));
-	if (path)
+	if (path) {
 		facts_fix_guard(f, d, obj, str_printf(f->a, "%s in %.*s", name, STR_ARG(s)));
+		tested(f, p, layers, obj);
+	}
 	return facts_bad(f);
 }
 
@@ -544,7 +560,7 @@ static const Fact *attr_elsewhere(Facts *f, const Fact *p, Node *n)
 					     wire_proto(id)->name, STR_ARG(name)));
 			return facts_bad(f);
 		}
-	return facts_no_attr(f, n, p, false);
+	return facts_no_attr(f, n, p, NULL);
 }
 
 const Fact *facts_packet_attr(Facts *f, const Fact *p, Node *n)
@@ -555,7 +571,7 @@ const Fact *facts_packet_attr(Facts *f, const Fact *p, Node *n)
 	if (found)
 		return x;
 	if (p->view != WIRE_NONE)
-		return facts_no_attr(f, n, p, false);
+		return facts_no_attr(f, n, p, NULL);
 	int at = builtin_attr(OWNER_PACKET, n->attr.sym->text);
 
 	switch (at) {
@@ -628,7 +644,7 @@ const Fact *facts_packet_with(Facts *f, const Fact *p, WireId layer, Node *targe
 			continue;
 		}
 		if (at < 0)
-			return facts_no_attr(f, target, p, false);
+			return facts_no_attr(f, target, p, NULL);
 		const Fact *v = x->kind == T_NONE
 					? x
 					: facts_field_value(f, id, (unsigned)at & 0xff, x, value, &many);

@@ -77,6 +77,8 @@ static const Fact *iterate_one(Facts *f, const Fact *x, const Node *at, Len *ret
 		facts_fix(f, d, at, str_printf(f->a, "%.*s.ans", STR_ARG(facts_source(f, at))));
 	else if (x->kind == T_INT)
 		facts_fix(f, d, at, str_printf(f->a, "range(%.*s)", STR_ARG(facts_source(f, at))));
+	else if (x->kind == T_RESULT)
+		d->hint = STR("a result has fields: h.ttl, h.addr, r.loss");
 	return facts_bad(f);
 }
 
@@ -126,7 +128,8 @@ static bool unpack_fits(Facts *f, const Fact *x, uint32_t n, const Node *value)
 		return true;
 	if (l.lo == l.hi)
 		facts_say(f, "E-TYPE", value, "%llu value%s for %u name%s", (unsigned long long)l.lo,
-			  l.lo == 1 ? "" : "s", n, n == 1 ? "" : "s");
+			  l.lo == 1 ? "" : "s", n, n == 1 ? "" : "s")
+			->hint = str_printf(f->a, "name each: %s", l.lo == 2 ? "for s, r in ans:" : "a, b, .. = x");
 	else
 		facts_say(f, "E-TYPE", value, "too %s values for %u names", l.lo > n ? "many" : "few", n);
 	return false;
@@ -488,6 +491,14 @@ void facts_do_stmt(Facts *f, Node *n)
 
 void facts_do_body(Facts *f, Nodes body)
 {
-	for (uint32_t i = 0; i < body.n && !f->env->dead; i++)
+	Nodes outer = f->body;
+	uint32_t at = f->at;
+
+	for (uint32_t i = 0; i < body.n && !f->env->dead; i++) {
+		f->body = body;
+		f->at = i;
 		facts_do_stmt(f, body.p[i]);
+	}
+	f->body = outer;
+	f->at = at;
 }

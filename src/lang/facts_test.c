@@ -34,7 +34,7 @@ static void check_with(Checked *c, const char *text, const FactsParam *param, ui
 	ast_init(&c->ast, &c->a);
 	assert_true(parse_file(&c->ast, STR("test"), str_c(text), false, &c->diags));
 	scope_run(&c->ast, &c->diags, &c->lib_diags, &c->scopes);
-	decl_read(&c->a, c->ast.files.p[0].module, DECL_PROGRAM, &c->diags, &c->m.decls);
+	decl_read(&c->a, &c->ast.files.p[0], DECL_PROGRAM, &c->diags, &c->m.decls);
 	facts_run(&(FactsIn){ .a = &c->a,
 			      .ast = &c->ast,
 			      .scopes = &c->scopes,

@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (parse_file(ast, (Str){ 0 }, text, lib, &d)) {
 		layout(&a, ast, dump(ast, 0));
 		scope_run(ast, &d, &lib_d, &scopes);
-		decl_read(&a, ast->files.p[0].module, DECL_PROGRAM, &d, &decls);
+		decl_read(&a, &ast->files.p[0], DECL_PROGRAM, &d, &decls);
 	} else if (!d.errors) {
 		abort();
 	}

@@ -32,6 +32,7 @@ Diag *par_error(Parser *p, Span s, const char *fmt, ...)
 
 	p->panic = true;
 	p->broken = true;
+	p->unsure = true;
 	if (told)
 		return &p->d->spare;
 	va_start(ap, fmt);
@@ -40,17 +41,37 @@ Diag *par_error(Parser *p, Span s, const char *fmt, ...)
 	return diag_add(p->d, "E-SYNTAX", s, "%s", text);
 }
 
-Diag *par_refuse(Parser *p, Span s, const char *fmt, ...)
+static Diag *soft_v(Parser *p, Span s, const char *fmt, va_list ap) __attribute__((format(printf, 3, 0)));
+
+static Diag *soft_v(Parser *p, Span s, const char *fmt, va_list ap)
 {
 	char text[LIMIT_DIAG_TEXT];
-	va_list ap;
 
 	if (p->panic || p->t->kind == TOK_BAD)
 		return &p->d->spare;
-	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
 	return diag_add(p->d, "E-SYNTAX", s, "%s", text);
+}
+
+Diag *par_refuse(Parser *p, Span s, const char *fmt, ...)
+{
+	va_list ap;
+
+	p->unsure = true;
+	va_start(ap, fmt);
+	Diag *d = soft_v(p, s, fmt, ap);
+	va_end(ap);
+	return d;
+}
+
+Diag *par_soft(Parser *p, Span s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	Diag *d = soft_v(p, s, fmt, ap);
+	va_end(ap);
+	return d;
 }
 
 void par_unexpected(Parser *p, const char *wanted)
@@ -141,8 +162,6 @@ void par_skip_block(Parser *p)
 	} while (depth && p->t->kind != TOK_END);
 }
 
-static void parse_statements(Parser *p, NodeVec *out);
-
 void parse_orphan_block(Parser *p)
 {
 	NodeVec dropped = { 0 };
@@ -203,6 +222,7 @@ void parse_block_of(Parser *p, Node *header, const char *what, Nodes *ret)
 
 	if (!par_accept(p, TOK_COLON))
 		missing_colon(p, what);
+	refuse_lambda(p);
 	if (par_at(p) == TOK_BAD)
 		return;
 	p->blocks++;
@@ -242,8 +262,10 @@ static Node *parse_if(Parser *p)
 	const char *what = p->t->kind == TOK_KW_ELIF ? "elif" : "if";
 	Node *n = par_node(p, N_IF, p->t->span.from);
 
+	p->test_of = p->t;
 	par_take(p);
 	n->branch.test = parse_exprs(p);
+	p->test_of = NULL;
 	parse_block_of(p, n, what, &n->branch.body);
 	return n;
 }
@@ -334,11 +356,13 @@ static Node *parse_return(Parser *p)
 {
 	Node *n = par_node(p, N_RETURN, p->t->span.from);
 
-	if (!p->in_def && !p->lenient)
+	if (!p->in_def && !p->lenient && !par_ends_statement(p->t + 1))
 		par_refuse(p, par_span(p), "`return` outside a function")->hint =
 			STR("exit() ends the program");
+	else if (!p->in_def && !p->lenient)
+		return refuse_return(p);
 	par_take(p);
-	if (par_at(p) != TOK_NEWLINE && par_at(p) != TOK_SEMI && par_at(p) != TOK_END)
+	if (!par_ends_statement(p->t))
 		n->expr.value = parse_exprs(p);
 	return par_finish(p, n);
 }
@@ -457,7 +481,10 @@ static Node *parse_assign(Parser *p, Node *first)
 	}
 	n->assign.targets = ast_nodes(p->ast, targets.p, targets.n);
 	n->assign.value = value;
-	return par_finish(p, n);
+	par_finish(p, n);
+	if (value == p->lambda && targets.n == 1 && targets.p[0]->kind == N_NAME && !p->blocks && !p->panic)
+		return refuse_lambda_name(p, n);
+	return n;
 }
 
 static Node *parse_annotate(Parser *p, Node *target)
@@ -552,18 +579,22 @@ static StmtFn *const block_fns[TOK_N] = {
 static void parse_line(Parser *p, NodeVec *out)
 {
 	do {
-		p->lambda_told = false;
 		if (par_at(p) == TOK_NEWLINE || par_at(p) == TOK_END)
 			break;
 		if (block_fns[par_at(p)]) {
 			par_error(p, par_span(p), "%s must start a line of its own", tok_text(p->t->kind));
 			break;
 		}
-		if (refuse_statement(p))
+		Refused refused = refuse_statement(p, out);
+
+		if (refused == REFUSED_BLOCK)
 			return;
+		if (refused == REFUSED_SIMPLE)
+			continue;
 		StmtFn *f = stmt_fns[p->t->kind];
 
 		vec_push(p->a, out, f ? f(p) : parse_simple(p));
+		refuse_lambda(p);
 	} while (par_accept(p, TOK_SEMI));
 	if (!p->panic && p->t->kind != TOK_NEWLINE && p->t->kind != TOK_END)
 		par_unexpected(p, "the end of the statement");
@@ -592,6 +623,8 @@ static void stray_branch(Parser *p)
 
 static void parse_statement(Parser *p, NodeVec *out)
 {
+	while (refuse_prefix(p))
+		;
 	StmtFn *f = block_fns[p->t->kind];
 
 	if (p->t->kind == TOK_INDENT) {
@@ -607,12 +640,17 @@ static void parse_statement(Parser *p, NodeVec *out)
 		parse_line(p, out);
 		return;
 	}
-	vec_push(p->a, out, f(p));
+	Node *n = f(p);
+
+	if (p->hoisted)
+		vec_push(p->a, out, p->hoisted);
+	p->hoisted = NULL;
+	vec_push(p->a, out, n);
 	if (p->panic)
 		recover(p);
 }
 
-static void parse_statements(Parser *p, NodeVec *out)
+void parse_statements(Parser *p, NodeVec *out)
 {
 	while (p->t->kind != TOK_DEDENT && p->t->kind != TOK_END)
 		parse_statement(p, out);
@@ -626,6 +664,7 @@ bool parse_file(Ast *ast, Str name, Str text, bool lib, DiagList *d)
 	NodeVec body = { 0 };
 
 	lex(ast->a, &ast->syms, text, d, &f->toks);
+	f->lexed = d->errors == before;
 	Parser p = { .ast = ast, .a = ast->a, .d = d, .text = text, .file = file, .lib = lib };
 
 	p.first = p.t = f->toks.v.p;
@@ -634,7 +673,9 @@ bool parse_file(Ast *ast, Str name, Str text, bool lib, DiagList *d)
 		parse_statements(&p, &body);
 		par_accept(&p, TOK_DEDENT);
 	}
+	f = &ast->files.p[file];
 	f->module->module.body = ast_nodes(ast, body.p, body.n);
+	f->whole = !p.unsure && f->lexed;
 	par_finish(&p, f->module);
 	return d->errors == before;
 }

@@ -307,10 +307,8 @@ static Node *parse_lambda(Parser *p)
 {
 	Node *n = par_node(p, N_LAMBDA, p->t->span.from);
 
-	if (p->t != p->arg_at && !p->lambda_told)
-		par_refuse(p, par_span(p), "a lambda stands only as an argument of a call")->hint =
-			STR("write a def at the top level and use its name");
-	p->lambda_told |= p->t != p->arg_at;
+	if (p->t != p->arg_at && !p->lambda)
+		p->lambda = n;
 	par_take(p);
 	parse_params(p, TOK_COLON, false, n);
 	par_expect(p, TOK_COLON);
@@ -318,15 +316,24 @@ static Node *parse_lambda(Parser *p)
 	return par_finish(p, n);
 }
 
+static Node *parse_primary(Parser *p);
+
+static Node *parse_await(Parser *p)
+{
+	Span s = par_span(p);
+
+	while (par_at(p) == TOK_KW_AWAIT)
+		par_take(p);
+	diag_fix(par_soft(p, s, "there is no `await`: a call waits until it has its result"),
+		 (Span){ s.from, p->t->span.from }, STR(""));
+	return parse_primary(p);
+}
+
 static Node *parse_foreign(Parser *p)
 {
-	TokKind k = p->t->kind;
-
-	if (k == TOK_KW_YIELD)
+	if (p->t->kind == TOK_KW_YIELD)
 		par_error(p, par_span(p), "there are no generators")->hint =
 			STR("collect a list and return it");
-	else if (k == TOK_KW_AWAIT)
-		par_error(p, par_span(p), "there is no `await`: a call waits until it has its result");
 	else
 		par_error(p, par_span(p), "`...` has no meaning here")->hint =
 			STR("an empty block is `pass`");
@@ -341,7 +348,7 @@ static PrimaryFn *const primary_fns[TOK_N] = {
 	[TOK_FSTRING] = parse_strings,	[TOK_KW_TRUE] = parse_constant, [TOK_KW_FALSE] = parse_constant,
 	[TOK_KW_NONE] = parse_constant, [TOK_LPAR] = parse_paren,	[TOK_LSQB] = parse_list,
 	[TOK_LBRACE] = parse_brace,	[TOK_ELLIPSIS] = parse_foreign, [TOK_KW_YIELD] = parse_foreign,
-	[TOK_KW_AWAIT] = parse_foreign,
+	[TOK_KW_AWAIT] = parse_await,
 };
 
 static Node *parse_primary(Parser *p)
@@ -637,12 +644,8 @@ Node *parse_expr(Parser *p)
 	else
 		n = parse_cond(p);
 	par_leave(p);
-	if (par_at(p) == TOK_WALRUS) {
-		par_refuse(p, par_span(p), "`:=` inside an expression")->hint =
-			STR("assign by `=` on a line of its own before");
-		par_take(p);
-		parse_expr(p);
-	}
+	if (par_at(p) == TOK_WALRUS)
+		refuse_walrus(p, n);
 	return n;
 }
 

@@ -26,7 +26,10 @@ typedef struct Parser {
 	uint32_t last_to; /* end of the last one taken */
 	bool panic;
 	bool broken;	  /* the last statement had an error */
-	bool lambda_told; /* in this statement */
+	bool unsure;	  /* an error after which the tree is not what was meant */
+	Node *lambda;	   /* the first of this statement that is no argument; not told yet */
+	const Tok *test_of; /* the if or elif whose test is being read */
+	Node *hoisted;	   /* what has to stand before the `if` that is being read */
 	bool too_high;	  /* a tree beyond LIMIT_TREE was reported */
 	unsigned depth;	  /* brackets and prefix operators around */
 	unsigned blocks;  /* blocks around */
@@ -55,6 +58,9 @@ bool par_expect(Parser *p, TokKind k);
 Diag *par_error(Parser *p, Span s, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* An error of something that could be read all the same. */
 Diag *par_refuse(Parser *p, Span s, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* An error of something that was read as what it should be: the tree is that of
+ * the mended text, and later passes may trust it. */
+Diag *par_soft(Parser *p, Span s, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* "expected X, found Y", with what people mean by Y */
 void par_unexpected(Parser *p, const char *wanted);
 
@@ -97,9 +103,25 @@ Node *parse_strings(Parser *p);
 
 /* ---- refuse.c: what to write instead ---- */
 
-/* A statement that starts with a word of Python that Sonde has not.  False: it
- * does not; true: it was read and reported. */
-bool refuse_statement(Parser *p);
+typedef enum Refused {
+	REFUSED_NOT,	/* it is no such statement */
+	REFUSED_SIMPLE, /* read up to its end, which may be a `;` */
+	REFUSED_BLOCK,	/* read with its line and block */
+} Refused;
+/* A statement that starts with a word of Python that Sonde has not: reported, and
+ * what stands for it put into `out`. */
+Refused refuse_statement(Parser *p, NodeVec *out);
+/* A word before a statement: async, a decorator.  False: there is none. */
+bool refuse_prefix(Parser *p);
+bool par_ends_statement(const Tok *t);
+/* `return` at the top level: exit(). */
+Node *refuse_return(Parser *p);
+/* A lambda that is no argument. */
+void refuse_lambda(Parser *p);
+/* f = lambda x: y, at the top level: a def. */
+Node *refuse_lambda_name(Parser *p, Node *assign);
+/* `name` and behind it :=, to be read. */
+void refuse_walrus(Parser *p, Node *name);
 void refuse_percent(Parser *p, Node *binary);
 void refuse_format(Parser *p, Node *call);
 /* A hint for two things that stand side by side; may be empty. */
@@ -107,6 +129,7 @@ void par_hint(Parser *p, Diag *d);
 
 /* ---- parse.c, for refuse.c ---- */
 
+void parse_statements(Parser *p, NodeVec *out);
 void par_skip_line(Parser *p);	/* to behind the next NEWLINE */
 void par_skip_block(Parser *p); /* an INDENT ... DEDENT, if there is one */
 void parse_block_of(Parser *p, Node *header, const char *what, Nodes *ret);

@@ -6,37 +6,11 @@
  */
 #include "lang/parse_priv.h"
 
-/* ---- statements ---- */
+/* ---- things that stand side by side ---- */
 
 typedef struct Word {
 	const char *word, *text;
 } Word;
-
-/* What stands in for a module. */
-static const Word modules[] = {
-	{ "scapy", "leave the line out: Scapy's layers, sr, sr1, send and sniff are built in" },
-	{ "time", "leave the line out: sleep(0.5), now(); time stamps are p.time, r.rtt" },
-	{ "random", "leave the line out: randint(a, b), random_bytes(n)" },
-	{ "os", "leave the line out: random_bytes(n); there are no files and no environment" },
-	{ "struct", "leave the line out: pack(fmt, ...), unpack(fmt, b)" },
-	{ "socket", "leave the line out: connect(dst, dport), datagram(dst, dport), resolve(name)" },
-	{ "ssl", "leave the line out: tls(dst, port)" },
-	{ "requests", "leave the line out: http(url)" },
-	{ "urllib", "leave the line out: http(url)" },
-	{ "statistics", "leave the line out: summarize(list) has .avg .median .stdev .p95" },
-	{ "numpy", "leave the line out: summarize(list) has .avg .median .stdev .p95" },
-	{ "math", "leave the line out: abs, round, min, max, sum, x ** 0.5" },
-	{ "ipaddress", "leave the line out: ip(\"10.0.0.1\"), net(\"10.0.0.0/24\")" },
-	{ "collections", "leave the line out: count_by(list, key) counts; d.get(k, 0) gives a default" },
-	{ "itertools", "leave the line out: write the loops, or a comprehension with several `for`" },
-	{ "json", "leave the line out: `sonde run --json` prints results as JSON" },
-	{ "sys", "leave the line out: exit() ends the program" },
-	{ "datetime", "leave the line out: now() and p.time are times, their differences durations" },
-	{ "dns", "leave the line out: resolve(name, type=\"A\")" },
-	{ "typing", "leave the line out: annotations are int, str, ip, list[T], T?" },
-	{ "threading", "leave the line out: connections and loads go on during every wait" },
-	{ "asyncio", "leave the line out: connections and loads go on during every wait" },
-};
 
 static const char *word_text(const Word *rows, size_t n, Str word)
 {
@@ -47,162 +21,6 @@ static const char *word_text(const Word *rows, size_t n, Str word)
 }
 
 #define WORD_TEXT(rows, word) word_text(rows, sizeof rows / sizeof rows[0], word)
-
-/* The statement's own lines, to be taken out. */
-static void fix_remove(Parser *p, Diag *d, const Tok *from)
-{
-	const Tok *t = from;
-	uint32_t to;
-
-	if (from > p->first && from[-1].kind != TOK_NEWLINE && from[-1].kind != TOK_INDENT &&
-	    from[-1].kind != TOK_DEDENT)
-		return;
-	while (t->kind != TOK_NEWLINE && t->kind != TOK_SEMI && t->kind != TOK_END)
-		t++;
-	if (t->kind != TOK_NEWLINE)
-		return;
-	to = t->span.to < p->text.n ? t->span.to + 1 : t->span.to;
-	diag_fix(d, (Span){ from->span.from, to }, STR(""));
-}
-
-static void refuse_import(Parser *p)
-{
-	const Tok *t = p->t;
-	Str module = t[1].kind == TOK_NAME ? t[1].sym->text : STR("");
-	const char *use = WORD_TEXT(modules, module);
-	Diag *d = par_refuse(p, par_span(p), "there are no imports: everything is built in");
-
-	d->hint = use ? str_c(use) : STR("leave the line out; the reference names all there is");
-	if (p->blocks == 0)
-		fix_remove(p, d, t);
-	par_skip_line(p);
-}
-
-static void refuse_class(Parser *p)
-{
-	par_refuse(p, par_span(p), "there are no classes")->hint = STR(
-		"a dict display with string keys is a record: {\"ttl\": 3, \"addr\": a}; behaviour is a def");
-	par_skip_line(p);
-	par_skip_block(p);
-}
-
-static void refuse_try(Parser *p)
-{
-	par_refuse(p, par_span(p), "there are no exceptions: no call fails")->hint =
-		STR("test the result: `if r:`, r.received, c.state, c.error");
-	par_skip_line(p);
-	parse_orphan_block(p);
-	while (p->t->kind == TOK_KW_EXCEPT || p->t->kind == TOK_KW_FINALLY || p->t->kind == TOK_KW_ELSE) {
-		par_skip_line(p);
-		parse_orphan_block(p);
-	}
-}
-
-static void refuse_except(Parser *p)
-{
-	if (!p->broken)
-		par_refuse(p, par_span(p), "%s without a statement that it belongs to", tok_text(p->t->kind));
-	par_skip_line(p);
-	parse_orphan_block(p);
-}
-
-static void refuse_with(Parser *p)
-{
-	par_refuse(p, par_span(p), "there is no `with`")->hint =
-		STR("assign: c = connect(...), and close: c.close()");
-	par_skip_line(p);
-	parse_orphan_block(p);
-}
-
-static void refuse_async(Parser *p)
-{
-	par_refuse(p, par_span(p), "there is no `async`")->hint =
-		STR("leave the word out: everything in the background goes on during each wait");
-	par_skip_line(p);
-	parse_orphan_block(p);
-}
-
-static void refuse_decorator(Parser *p)
-{
-	par_refuse(p, par_span(p), "there are no decorators")->hint =
-		STR("call the function where it is needed");
-	par_skip_line(p);
-}
-
-static void refuse_global(Parser *p)
-{
-	par_refuse(p, par_span(p), "a function can't set variables from around it: there is no %s",
-		   tok_text(p->t->kind))
-		->hint = STR("return the new value and assign it at the call: x = f(x); lists and dicts can "
-			     "be changed in place");
-	par_skip_line(p);
-}
-
-static void refuse_raise(Parser *p)
-{
-	par_refuse(p, par_span(p), "there are no exceptions")->hint =
-		STR("print what is wrong; exit() ends the program");
-	par_skip_line(p);
-}
-
-static void refuse_assert(Parser *p)
-{
-	par_refuse(p, par_span(p), "there is no `assert`")->hint =
-		STR("write `if not ...:`, print what is wrong, and exit()");
-	par_skip_line(p);
-}
-
-static void refuse_del(Parser *p)
-{
-	par_refuse(p, par_span(p), "there is no `del`")->hint =
-		STR("d.pop(key) takes an item out of a dict or list");
-	par_skip_line(p);
-}
-
-static void refuse_match(Parser *p)
-{
-	par_refuse(p, par_span(p), "there is no `match`")->hint = STR("write if, elif, else");
-	par_skip_line(p);
-	par_skip_block(p);
-}
-
-/* `match x:` with a block that starts by `case`; else `match` is a name. */
-static bool at_match(const Parser *p)
-{
-	const Tok *t = p->t;
-
-	if (t->kind != TOK_NAME || !str_is(t->sym->text, "match"))
-		return false;
-	while (t->kind != TOK_NEWLINE && t->kind != TOK_END)
-		t++;
-	return t->kind == TOK_NEWLINE && t[1].kind == TOK_INDENT && t[2].kind == TOK_NAME &&
-	       str_is(t[2].sym->text, "case");
-}
-
-bool refuse_statement(Parser *p)
-{
-	static void (*const rows[TOK_N])(Parser *) = {
-		[TOK_KW_IMPORT] = refuse_import,   [TOK_KW_FROM] = refuse_import,
-		[TOK_KW_CLASS] = refuse_class,	   [TOK_KW_TRY] = refuse_try,
-		[TOK_KW_EXCEPT] = refuse_except,   [TOK_KW_FINALLY] = refuse_except,
-		[TOK_KW_WITH] = refuse_with,	   [TOK_KW_ASYNC] = refuse_async,
-		[TOK_AT] = refuse_decorator,	   [TOK_KW_GLOBAL] = refuse_global,
-		[TOK_KW_NONLOCAL] = refuse_global, [TOK_KW_RAISE] = refuse_raise,
-		[TOK_KW_ASSERT] = refuse_assert,   [TOK_KW_DEL] = refuse_del,
-	};
-
-	if (p->panic)
-		return false;
-	if (at_match(p))
-		refuse_match(p);
-	else if (rows[p->t->kind])
-		rows[p->t->kind](p);
-	else
-		return false;
-	return true;
-}
-
-/* ---- things that stand side by side ---- */
 
 /* First words of statements in other languages. */
 static const Word first_words[] = {
@@ -258,6 +76,21 @@ static bool hint_unit(Parser *p, Diag *d)
 	return true;
 }
 
+/* print x */
+static bool hint_print(Parser *p, Diag *d, const Tok *start)
+{
+	const Tok *end = p->t;
+
+	if (start + 1 != p->t || start->kind != TOK_NAME || !str_is(start->sym->text, "print"))
+		return false;
+	while (!par_ends_statement(end))
+		end++;
+	d->hint = STR("print is a function");
+	diag_fix(d, (Span){ start->span.to, end[-1].span.to },
+		 str_printf(p->a, "(%.*s)", STR_ARG(text_of(p->text, (Span){ p->t->span.from, end[-1].span.to }))));
+	return true;
+}
+
 static bool starts_operand(TokKind k)
 {
 	return k == TOK_NAME || k == TOK_INT || k == TOK_FLOAT || k == TOK_DURATION || k == TOK_STR ||
@@ -277,7 +110,7 @@ void par_hint(Parser *p, Diag *d)
 	const char *use =
 		start->kind == TOK_NAME && start != t ? WORD_TEXT(first_words, start->sym->text) : NULL;
 
-	if (hint_unit(p, d))
+	if (hint_unit(p, d) || hint_print(p, d, start))
 		return;
 	if (t->kind == TOK_BANG && t[1].kind != TOK_ASSIGN)
 		diag_fix(d, t->span, STR("not "));
@@ -287,11 +120,12 @@ void par_hint(Parser *p, Diag *d)
 		d->hint = STR("comparison is `==`");
 	else if (t->kind == TOK_LBRACE)
 		d->hint = STR("blocks start with `:` and are indented");
-	else if (t - p->first >= 2 && before == t[-2].kind && (before == TOK_ADD || before == TOK_SUB) &&
-		 t->kind == TOK_NEWLINE)
-		d->hint = before == TOK_ADD ? STR("write x += 1") : STR("write x -= 1");
+	else if (t - start == 3 && before == t[-2].kind && (before == TOK_ADD || before == TOK_SUB))
+		diag_fix(d, (Span){ start->span.from, t[-1].span.to },
+			 str_printf(p->a, "%.*s %c= 1", STR_ARG(text_of(p->text, start->span)),
+				    before == TOK_ADD ? '+' : '-'));
 	else if (t->kind == TOK_KW_IF && before == TOK_KW_ELSE)
-		d->hint = STR("write `elif`");
+		diag_fix(d, (Span){ t[-1].span.from, t->span.to }, STR("elif"));
 	else if (use)
 		d->hint = str_c(use);
 	else if (starts_operand(t->kind) && ends_operand(before) &&
@@ -356,9 +190,14 @@ static bool percent_one(Rewrite *r)
 
 	if (!strchr("sdirxXofFeEgG", type))
 		return false;
-	sb_char(&r->out, '{');
+	/* %d cuts what a number has behind its point */
+	bool cut = (type == 'd' || type == 'i') && !spec.n && r->arg[r->used]->kind == N_BINARY;
+
+	sb_cstr(&r->out, cut ? "{int(" : "{");
 	if (!put_arg(r, r->arg[r->used++]))
 		return false;
+	if (cut)
+		sb_char(&r->out, ')');
 	if (type == 'r')
 		sb_cstr(&r->out, "!r");
 	bool number = !strchr("sdir", type);
@@ -394,22 +233,43 @@ static bool percent_all(Rewrite *r)
 	return r->used == r->n;
 }
 
+/* The node is a string made of those values. */
+static void become_fstring(Parser *p, Node *n, Node *const *value, uint32_t count)
+{
+	NodeVec parts = { 0 };
+
+	for (uint32_t i = 0; i < count; i++) {
+		Node *f = par_node(p, N_FIELD, value[i]->span.from);
+
+		f->span = value[i]->span;
+		f->field.value = value[i];
+		par_measure(p, f);
+		vec_push(p->a, &parts, f);
+	}
+	n->kind = N_FSTRING;
+	n->list = ast_nodes(p->ast, parts.p, parts.n);
+	par_measure(p, n);
+}
+
 void refuse_percent(Parser *p, Node *n)
 {
-	const Node *left = n->binary.left, *right = n->binary.right;
-	Rewrite r = { .p = p, .arg = &n->binary.right, .n = 1, .out = sb(p->a) };
+	Node *left = n->binary.left, *right = n->binary.right;
+	Rewrite r = { .p = p, .arg = &right, .n = 1, .out = sb(p->a) };
 	char quote;
 
 	if (left->kind != N_STR && left->kind != N_FSTRING && left->kind != N_BYTES)
 		return;
-	Diag *d = par_refuse(p, n->span, "`%%` does not format: f-strings do");
+	Diag *d = par_soft(p, n->span, "`%%` does not format: f-strings do");
 
 	d->hint = left->kind == N_BYTES ? STR("pack(fmt, ...) builds bytes") : STR("write f\"{x} {y:.2f}\"");
 	if (right->kind == N_TUPLE) {
 		r.arg = right->list.p;
 		r.n = right->list.n;
 	}
-	if (!plain_literal(p, left, &r.in, &quote))
+	bool plain = plain_literal(p, left, &r.in, &quote);
+
+	become_fstring(p, n, r.arg, r.n);
+	if (!plain)
 		return;
 	sb_printf(&r.out, "f%c", quote);
 	if (!percent_all(&r))
@@ -477,15 +337,19 @@ void refuse_format(Parser *p, Node *n)
 
 	if (!name || !str_is(name->text, "format") || (obj->kind != N_STR && obj->kind != N_FSTRING))
 		return;
-	Diag *d = par_refuse(p, n->span, "there is no .format(): f-strings do it");
+	Diag *d = par_soft(p, n->span, "there is no .format(): f-strings do it");
+	NodeVec values = { 0 };
 
 	d->hint = STR("write f\"{x} {y:.2f}\"");
-	if (!plain_literal(p, obj, &r.in, &quote))
-		return;
-	sb_printf(&r.out, "f%c", quote);
-	if (!format_all(&r, n))
-		return;
-	sb_char(&r.out, quote);
-	diag_fix(d, n->span, sb_done(&r.out));
-	d->hint = (Str){ 0 };
+	if (plain_literal(p, obj, &r.in, &quote)) {
+		sb_printf(&r.out, "f%c", quote);
+		if (format_all(&r, n)) {
+			sb_char(&r.out, quote);
+			diag_fix(d, n->span, sb_done(&r.out));
+			d->hint = (Str){ 0 };
+		}
+	}
+	for (uint32_t i = 0; i < n->call.n; i++)
+		vec_push(p->a, &values, n->call.arg[i].value);
+	become_fstring(p, n, values.p, values.n);
 }

@@ -9,38 +9,14 @@
  * unless the variable is a parameter: no other variable can hold a function.  So
  * `for ip in hosts` does not take ip("10.0.0.1") away.
  */
-#include "lang/scope.h"
+#include "lang/scope_priv.h"
 
 #include "base/limits.h"
 #include "lang/decl.h"
+#include "lang/habit.h"
 #include "lang/sig.h"
 
-/* The variables of one comprehension that is being walked. */
-typedef struct CompVars {
-	struct CompVars *outer;
-	Scope *scope; /* the function that it stands in */
-	Map names;
-} CompVars;
-
-typedef struct Names {
-	Map map; /* text -> Node* of a DEF or RESULT */
-} Names;
-
-typedef struct Resolver {
-	Ast *ast;
-	Arena *a;
-	DiagList *d;
-	Scopes *out;
-	AstFile *file;
-	Scope *module; /* of the file */
-	Scope *scope;  /* the function around, or the module */
-	CompVars *comp;
-	Names program, lib;
-	Map told;	 /* names reported as unknown: once each */
-	bool in_default; /* of a parameter */
-} Resolver;
-
-static Diag *name_error(Resolver *r, Span s, const Sym *y, const char *what)
+Diag *scope_error(Resolver *r, Span s, const Sym *y, const char *what)
 {
 	return diag_add(r->d, "E-NAME", s, "`%.*s` %s", STR_ARG(y->text), what);
 }
@@ -99,7 +75,7 @@ static void collect_name(Collect *c, const Node *n)
 	if (map_var(&c->scope->names, y))
 		return;
 	if (c->augment && c->kind == VAR_LOCAL && map_var(&c->r->module->names, y)) {
-		name_error(c->r, n->span, y,
+		scope_error(c->r, n->span, y,
 			   "is a variable of the module: a function can read it, not set it")
 			->hint = STR("return the new value and assign it at the call; lists and dicts can be "
 				     "changed in place");
@@ -268,16 +244,24 @@ static Str nearest_name(Resolver *r, const Sym *y)
 	return n.best;
 }
 
-static void unknown_name(Resolver *r, const Node *n)
+static void unknown_name(Resolver *r, Node *n)
 {
 	const Sym *y = n->name.sym;
-	const char *habit = name_habit(y->text);
+	const char *habit = name_habit(y->text), *pattern = habit_of_name(y->text, -1);
 
+	if (pattern) {
+		diag_fix(scope_error(r, n->span, y, "is not there"), n->span, str_c(pattern));
+		n->kind = str_is(str_c(pattern), "None") ? N_NONE : N_BOOL;
+		n->i = str_is(str_c(pattern), "True");
+		return;
+	}
+	if (scope_foreign_name(r, y))
+		return; /* its import was reported */
 	if (map_get(&r->told, str_bytes(y->text)))
 		return;
 	*map_put(&r->told, str_bytes(y->text)) = 1;
 	Str near = habit ? (Str){ 0 } : nearest_name(r, y);
-	Diag *d = name_error(r, n->span, y, habit ? "is not there" : "is not known");
+	Diag *d = scope_error(r, n->span, y, habit ? "is not there" : "is not known");
 
 	if (habit)
 		d->hint = str_c(habit);
@@ -286,6 +270,11 @@ static void unknown_name(Resolver *r, const Node *n)
 }
 
 /* ---- the walk ---- */
+
+bool scope_knows(Resolver *r, Node *name)
+{
+	return find_var(r, r->scope, r->comp, name->name.sym) || find_other(r, name);
+}
 
 static void walk(Node *n, void *ctx);
 
@@ -322,15 +311,19 @@ static void walk_name(Resolver *r, Node *n, bool called)
 static void walk_call(Resolver *r, Node *n)
 {
 	Node *fn = n->call.fn;
+	bool foreign = scope_foreign_call(r, n);
 
-	if (fn->kind == N_NAME)
+	if (fn->kind == N_NAME && (!foreign || scope_knows(r, fn)))
 		walk_name(r, fn, true);
-	else
+	else if (!foreign)
 		walk(fn, r);
 	if (fn->kind == N_NAME && fn->name.ref == REF_DECL)
 		return; /* its words are decl.c's */
+	if (fn->kind == N_NAME && fn->name.ref == REF_PROTO)
+		scope_foreign_random(r, n);
 	for (uint32_t i = 0; i < n->call.n; i++)
-		walk(n->call.arg[i].value, r);
+		if (!scope_foreign_keyword(r, n, &n->call.arg[i]))
+			walk(n->call.arg[i].value, r);
 }
 
 static void comp_target(Node *n, void *ctx)
@@ -434,6 +427,22 @@ static void walk(Node *n, void *ctx)
 		break;
 	case N_CALL:
 		walk_call(r, n);
+		break;
+	case N_ATTR:
+		if (!scope_foreign_attr(r, n))
+			ast_each(n, walk, r);
+		break;
+	case N_ASSIGN:
+		if (!scope_foreign_assign(r, n))
+			ast_each(n, walk, r);
+		break;
+	case N_COMPARE:
+		if (!scope_foreign_main(r, n))
+			ast_each(n, walk, r);
+		break;
+	case N_INDEX:
+		scope_foreign_index(r, n);
+		ast_each(n, walk, r);
 		break;
 	case N_LAMBDA:
 		walk_lambda(r, n);

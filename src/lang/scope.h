@@ -56,9 +56,6 @@ typedef struct Scopes {
  * `d`, those of lib to `lib_d`.  A NAME that is not known keeps REF_NONE. */
 void scope_run(Ast *ast, DiagList *d, DiagList *lib_d, Scopes *ret);
 
-/* What stands in for a name of Python, Scapy or another language; NULL: nothing
- * special (scope_names.c). */
-const char *name_habit(Str name);
 
 /* The option of that name, and its protocol; NULL if there is none. */
 const struct WireOption *name_option(Str name, uint32_t *ret_index);

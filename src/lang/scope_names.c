@@ -3,6 +3,7 @@
  * Names that people bring from Python, Scapy and elsewhere, with what to write
  * instead.
  */
+#include "lang/habit.h"
 #include "lang/scope.h"
 
 #include "wire/wire.h"

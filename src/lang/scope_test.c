@@ -51,7 +51,7 @@ static void unknown_names_get_the_nearest(void **state)
 	assert_error("count = 1\nprint(cuont)", "E-NAME", 16, "`cuont` is not known", "count");
 	assert_error("print(TPC)", "E-NAME", 6, "`TPC` is not known", "TCP");
 	assert_error("print(quite_different)", "E-NAME", 6, "`quite_different` is not known", NULL);
-	assert_error("print(null)", "E-NAME", 6, "`null` is not there", NULL);
+	assert_error("print(null)", "E-NAME", 6, "`null` is not there", "None");
 	assert_error("x = 1\nprint(y1, y1, y1)", "E-NAME", 12, "`y1` is not known", NULL);
 	assert_error("def f(a):\n    return _b\nprint(f(1))", "E-NAME", 21, "`_b` is not known", NULL);
 	assert_error("c = connect(\"10.0.0.1\", 80)\nprint(c)", "E-NAME", 4, "`connect` is not there", NULL);

@@ -280,7 +280,7 @@ Value net_sent_packet(Engine *e, Vm *vm, const Ready *r);
 Value net_received_packet(Engine *e, Vm *vm, const Arrival *a);
 /* The name of an interface given as iface=; NULL where it was left out. */
 bool net_iface(Engine *e, Vm *vm, Value v, const HostIface **ret_iface);
-bool net_rate(Vm *vm, Value v, double *ret_rate);
+bool net_rate(Vm *vm, Value v, Value inter, double *ret_rate);
 
 /* ---- tables for the VM (net_*.c) ---- */
 

@@ -25,11 +25,24 @@ bool net_iface(Engine *e, Vm *vm, Value v, const HostIface **ret_iface)
 	return *ret_iface || vm_fail(vm, "E-IFACE", "there is no interface %.*s in this run", STR_ARG(name));
 }
 
-bool net_rate(Vm *vm, Value v, double *ret_rate)
+/* Scapy says the time between two packets where we say how many go a second. */
+static bool rate_of_inter(Vm *vm, Value inter, double *ret_rate)
+{
+	int64_t ns;
+
+	if (!vm_to_duration(vm, inter, &ns))
+		return false;
+	if (ns < 0)
+		return vm_fail(vm, "E-VALUE", "inter is the time between two packets and not negative");
+	*ret_rate = ns ? 1e9 / (double)ns : 0;
+	return true;
+}
+
+bool net_rate(Vm *vm, Value v, Value inter, double *ret_rate)
 {
 	*ret_rate = 0;
 	if (val_left_out(v))
-		return true;
+		return val_left_out(inter) || rate_of_inter(vm, inter, ret_rate);
 	if (!vm_to_num(vm, v, ret_rate))
 		return false;
 	return *ret_rate > 0 || vm_fail(vm, "E-VALUE", "rate is packets a second and above 0");

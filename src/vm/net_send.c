@@ -313,7 +313,8 @@ static bool add_item(Vm *vm, ObjPacket *p, uint32_t i, void *ctx)
 	return true;
 }
 
-static bool sr_open(Sr *sr, const Value *args, Value packets)
+/* args: timeout, retry, rate */
+static bool sr_open(Sr *sr, Value packets, const Value *args, Value inter)
 {
 	double rate;
 	int64_t retry;
@@ -325,7 +326,7 @@ static bool sr_open(Sr *sr, const Value *args, Value packets)
 	sr->item = heap_block(vm_heap(sr->vm), (sr->n + 1) * sizeof *sr->item);
 	if (!packet_each(sr->vm, packets, add_item, sr) ||
 	    !vm_to_duration(sr->vm, args[0], &sr->timeout_ns) || !vm_to_int(sr->vm, args[1], &retry) ||
-	    !net_rate(sr->vm, args[2], &rate))
+	    !net_rate(sr->vm, args[2], inter, &rate))
 		return false;
 	if (sr->timeout_ns < 0)
 		return vm_fail(sr->vm, "E-VALUE", "a time-out is not negative");
@@ -466,21 +467,23 @@ static Value answers(Sr *sr)
 bool bi_sr(Vm *vm, const Value *args, uint32_t n, Value *ret)
 {
 	Sr sr = { .e = vm_ctx(vm), .vm = vm, .stop = args[4] };
+
 	(void)n;
 	sr.late_all = vm_list(vm, 0);
 	sr.unsolicited_all = vm_list(vm, 0);
-	bool ok = net_iface(sr.e, vm, args[5], &sr.iface) && sr_open(&sr, args + 1, args[0]) && sr_run(&sr);
+	bool ok = net_iface(sr.e, vm, args[5], &sr.iface) && sr_open(&sr, args[0], args + 1, args[6]) && sr_run(&sr);
+
 	if (ok)
 		*ret = answers(&sr);
 	sr_close(&sr);
 	return ok;
 }
 
-/* (p, timeout, retry, rate, iface) */
+/* (p, timeout, retry, rate, iface, inter) */
 bool bi_sr1(Vm *vm, const Value *args, uint32_t n, Value *ret)
 {
 	Sr sr = { .e = vm_ctx(vm), .vm = vm, .first_only = true, .stop = val_none() };
-	bool ok = net_iface(sr.e, vm, args[4], &sr.iface) && sr_open(&sr, args + 1, args[0]) && sr_run(&sr);
+	bool ok = net_iface(sr.e, vm, args[4], &sr.iface) && sr_open(&sr, args[0], args + 1, args[5]) && sr_run(&sr);
 
 	(void)n;
 	if (ok)
@@ -532,7 +535,7 @@ bool bi_send(Vm *vm, const Value *args, uint32_t n, Value *ret)
 
 	(void)n;
 	(void)ret;
-	if (!net_iface(s.e, vm, args[2], &s.iface) || !net_rate(vm, args[1], &s.rate))
+	if (!net_iface(s.e, vm, args[2], &s.iface) || !net_rate(vm, args[1], args[3], &s.rate))
 		return false;
 	if (!engine_refresh(s.e))
 		return engine_halt(s.e, vm);

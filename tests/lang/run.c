@@ -11,6 +11,14 @@
  *                                     no other; `none`; `end: free` (or early, paid)
  *   # policy                          the file is a policy
  *   # fix not alone                   the fix of an error needs another change too
+ *   # fix: text                       each fix, in order: what it puts there (\n for
+ *                                     a line's end, nothing where it takes out)
+ *
+ * A file that says `# mistake: what` is a program as somebody wrote it who knows
+ * Python and Scapy.  Its fixes, but for those that widen, are applied; what comes
+ * of that must have no error and no warning.  Where a mistake has no fix, its
+ * diagnostic has a hint, and lines that start with `#| ` are the program as a
+ * person mended it, which must have no error.
  *
  * Fixes are applied, one error at a time: the error must be gone and no other come.
  * A program without errors is lowered and verified; it is run if it expects
@@ -53,6 +61,7 @@ typedef struct Outcome {
 static LibSource lib[LIBS];
 static uint32_t nlib;
 static unsigned passed, failed;
+static unsigned by_fix, by_hand; /* mistakes mended */
 
 static void complain(Case *c, const char *what, Str got)
 {
@@ -171,6 +180,88 @@ static void check_fixes(Case *c, const Outcome *o)
 			check_fix(c, o, &o->diags.v.p[i]);
 }
 
+/* "sleep(1)", a line each; line ends inside as \n. */
+static Str fixes_text(Case *c, const DiagList *d)
+{
+	Sb b = sb(c->a);
+
+	for (uint32_t i = 0; i < d->v.n; i++) {
+		const Fix *f = &d->v.p[i].fix;
+
+		for (size_t k = 0; f->set && k < f->text.n; k++)
+			f->text.p[k] == '\n' ? sb_cstr(&b, "\\n") : sb_char(&b, f->text.p[k]);
+		if (f->set)
+			sb_char(&b, '\n');
+	}
+	return sb_done(&b);
+}
+
+/* ---- mistakes ---- */
+
+/* All fixes that don't widen, in source order; one that overlaps waits. */
+static Str apply_fixes(Case *c, const DiagList *d, Str text)
+{
+	Sb b = sb(c->a);
+	uint32_t at = 0;
+
+	for (;;) {
+		const Fix *next = NULL;
+
+		for (uint32_t i = 0; i < d->v.n; i++) {
+			const Fix *f = &d->v.p[i].fix;
+
+			if (f->set && !f->widening && f->span.from >= at && (at == 0 || f->span.to > at) &&
+			    (!next || f->span.from < next->span.from))
+				next = f;
+		}
+		if (!next)
+			break;
+		sb_str(&b, (Str){ text.p + at, next->span.from - at });
+		sb_str(&b, next->text);
+		at = next->span.to;
+	}
+	sb_str(&b, (Str){ text.p + at, text.n - at });
+	return sb_done(&b);
+}
+
+static bool mended(Case *c, Str text, bool strict)
+{
+	Outcome o = outcome_of(c, text);
+
+	if (o.diags.errors == 0 && (!strict || o.diags.v.n == 0))
+		return true;
+	complain(c, "the mended program is not right:", rendered(c, &o.diags, text));
+	return false;
+}
+
+/* Fixes inside of others show up when those are applied: a few rounds. */
+static void check_mistake(Case *c, const Outcome *o)
+{
+	Str hand = expected(c, "#| "), text = c->text;
+	bool hint = false, fixed = true;
+
+	for (uint32_t i = 0; i < o->diags.v.n; i++) {
+		const Diag *d = &o->diags.v.p[i];
+
+		hint |= d->hint.n > 0;
+		fixed &= d->fix.set && !d->fix.widening;
+	}
+	if (hand.n) {
+		by_hand += mended(c, hand, false);
+		if (fixed)
+			complain(c, "a fix mends it: no need for a hand", (Str){ 0 });
+		if (!hint)
+			complain(c, "neither a fix nor a hint", rendered(c, &o->diags, c->text));
+		return;
+	}
+	for (int round = 0; round < 4; round++) {
+		Outcome next = outcome_of(c, text);
+
+		text = next.diags.v.n ? apply_fixes(c, &next.diags, text) : text;
+	}
+	by_fix += mended(c, text, true);
+}
+
 /* ---- layout ---- */
 
 static Str tree_of(Case *c, Str text)
@@ -244,11 +335,21 @@ static void check_run(Case *c, const Program *p)
 static void check_diags(Case *c, const Outcome *o)
 {
 	Str want = expected(c, "# expect error: "), want_w = expected(c, "# expect warning: ");
+	Str want_fix = expected(c, "# fix:");
 	bool errors = str_eq(diags_text(c, &o->diags, c->text, SEV_ERROR), want);
 	bool warnings = !want_w.n || str_eq(diags_text(c, &o->diags, c->text, SEV_WARNING), want_w);
 
 	if (!errors || !warnings)
 		complain(c, "other diagnostics than expected:", rendered(c, &o->diags, c->text));
+	if (want_fix.n) {
+		Sb b = sb(c->a);
+
+		for (size_t i = 0; i < want_fix.n; i++) /* the blank behind the colon */
+			if (want_fix.p[i] != ' ' || (i && want_fix.p[i - 1] != '\n'))
+				sb_char(&b, want_fix.p[i]);
+		if (!str_eq(sb_done(&b), fixes_text(c, &o->diags)))
+			complain(c, "other fixes than expected:", fixes_text(c, &o->diags));
+	}
 	if (o->c && o->c->lib_diags.v.n)
 		complain(c, "lib has errors:", o->c->lib_diags.v.p[0].message);
 	if (o->c && o->c->stats.walks && !o->c->stats.settled)
@@ -288,7 +389,10 @@ static void run_case(const char *path, void *memory)
 	Outcome o = outcome_of(&c, c.text);
 
 	check_diags(&c, &o);
-	check_fixes(&c, &o);
+	if (says(&c, "# mistake:"))
+		check_mistake(&c, &o);
+	else
+		check_fixes(&c, &o);
 	check_layout(&c);
 	if (o.c && o.c->program && says(&c, "# expect leak: "))
 		check_leak(&c, &o.c->manifest);
@@ -299,7 +403,7 @@ static void run_case(const char *path, void *memory)
 			complain(&c, "the verifier refuses the bytecode:", str_c(why));
 		else if (says(&c, "# expect: ") || says(&c, "# expect runtime error: "))
 			check_run(&c, o.c->program);
-	} else if (o.c && !says(&c, "# expect error: ")) {
+	} else if (o.c && !says(&c, "# expect error: ") && !says(&c, "# mistake:")) {
 		complain(&c, "no program came out", (Str){ 0 });
 	}
 	c.failed ? failed++ : passed++;
@@ -404,5 +508,7 @@ int main(int argc, char **argv)
 	free(memory);
 	if (one != dump_case)
 		printf("%u passed, %u failed\n", passed, failed);
+	if (by_fix + by_hand)
+		printf("%u mistakes: %u mended by their fixes, %u by hand\n", by_fix + by_hand, by_fix, by_hand);
 	return failed || !passed;
 }
