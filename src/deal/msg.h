@@ -99,6 +99,7 @@ typedef enum StopReason {
 	M(TICK, 'G', tick, F(u32, id) F(i64, now))                                                           \
 	M(DROPS, 'G', drops, F(u64, capture) F(u64, backlog)) /* frames lost by us so far */                  \
 	M(HEADLESS, 'G', headless, F(u64, count))             /* later fragments without a first one so far */ \
+	M(CLOCK_STEP, 'G', clock_step, F(i64, by))            /* the wall clock was set, by so much */         \
 	M(STOP, 'G', stop, F(u8, reason) F(bytes, detail))                                                   \
 	/* engine -> cmd; all of it is foreign text to cmd */                                                \
 	M(DIAG, 'O', diag, F(bytes, code) F(u32, from) F(u32, to) F(bytes, message) F(u8, fix) F(u32, fix_from) \

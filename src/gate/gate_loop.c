@@ -82,8 +82,10 @@ static void on_netd(Gate *g)
 
 static void on_step(Gate *g)
 {
-	if (clock_step_take(g->step_fd))
-		timeline_step(&g->time);
+	if (!clock_step_take(g->step_fd))
+		return;
+	Msg m = { .type = MSG_CLOCK_STEP, .clock_step = { .by = timeline_step(&g->time) } };
+	outbox_put(&g->outbox, &m);
 }
 
 static void dispatch(Gate *g, const struct epoll_event *e, int64_t ready)

@@ -14,6 +14,11 @@ enum {
 	RST = 4,
 	ACK = 16,
 	MSS_DEFAULT = 1460,
+	OPTION_NOP = 1,
+	OPTION_MSS = 2,
+	OPTION_WSCALE = 3,
+	OPTION_SACKOK = 4,
+	DNS_OPT = 41,
 	RCODE_NXDOMAIN = 3,
 	DNS_TXT = 16,
 };
@@ -139,6 +144,8 @@ static void dns_input(Fake *f, FakeHost *h, const FakePacket *p, Bytes query, in
 	cur_skip(&c, 2);
 	if (c.bad)
 		return;
+	size_t question = c.off;
+	bool edns = get_be16(query.p + 10) && cur_u8(&c) == 0 && cur_be16(&c) == DNS_OPT;
 	for (uint32_t i = 0; i < h->dns.n; i++)
 		if (str_eq(h->dns.p[i].name, name) && (!found || dns_has(&h->dns.p[i], type)))
 			found = &h->dns.p[i];
@@ -147,14 +154,21 @@ static void dns_input(Fake *f, FakeHost *h, const FakePacket *p, Bytes query, in
 	wr_be16(&w, found ? 0x8180 : 0x8180 | RCODE_NXDOMAIN);
 	wr_be16(&w, 1);
 	wr_be16(&w, give);
-	wr_be32(&w, 0);
-	wr_bytes(&w, bytes_slice(query, 12, c.off));
+	wr_be16(&w, 0);
+	wr_be16(&w, edns);
+	wr_bytes(&w, bytes_slice(query, 12, question));
 	if (give) {
 		wr_be16(&w, 0xc00c);
 		wr_be16(&w, type);
 		wr_be16(&w, 1);
 		wr_be32(&w, 300);
 		dns_data(&w, found, type == DNS_TXT);
+	}
+	if (edns) {
+		wr_u8(&w, 0);
+		wr_be16(&w, DNS_OPT);
+		wr_be16(&w, 1232);
+		wr_zeros(&w, 6);
 	}
 	udp_reply(f, h, p, wr_done(&w), at);
 }
@@ -189,22 +203,40 @@ typedef struct Segment {
 	uint8_t flags;
 } Segment;
 
+/* Whether a SYN has that option: what it lacks is not answered (RFC 7323, 2018). */
+static bool offers(const FakePacket *p, uint8_t kind)
+{
+	const uint8_t *b = p->body.p;
+	size_t end = (size_t)(b[12] >> 4) * 4;
+
+	for (size_t i = 20; i + 1 < end && b[i]; i += b[i] == OPTION_NOP || !b[i + 1] ? 1 : b[i + 1])
+		if (b[i] == kind)
+			return true;
+	return false;
+}
+
 static void tcp_reply(Fake *f, FakeHost *h, const FakePacket *p, uint32_t seq, uint32_t ack, uint8_t flags,
 		      int64_t at)
 {
 	bool syn = flags & SYN;
-	FakePacket r = answer(f, p, syn ? 24 : 20);
+	FakePacket r = answer(f, p, syn ? 32 : 20);
 	uint8_t *b = bytes_of(&r);
 
 	memcpy(b, p->body.p + 2, 2);
 	memcpy(b + 2, p->body.p, 2);
 	put_be32(b + 4, seq);
 	put_be32(b + 8, ack);
-	b[12] = syn ? 6 << 4 : 5 << 4;
+	b[12] = syn ? 8 << 4 : 5 << 4;
 	b[13] = flags;
 	put_be16(b + 14, h->manner.window ? (uint16_t)h->manner.window : 65535);
-	if (syn)
-		put_be32(b + 20, 2u << 24 | 4u << 16 | (h->mss ? h->mss : MSS_DEFAULT));
+	if (syn) {
+		memset(b + 24, OPTION_NOP, 8);
+		put_be32(b + 20, OPTION_MSS << 24 | 4u << 16 | (h->mss ? h->mss : MSS_DEFAULT));
+		if (offers(p, OPTION_SACKOK))
+			put_be16(b + 26, OPTION_SACKOK << 8 | 2);
+		if (offers(p, OPTION_WSCALE))
+			put_be32(b + 28, OPTION_NOP << 24 | OPTION_WSCALE << 16 | 3 << 8 | 7);
+	}
 	reply(f, h, &r, at);
 }
 

@@ -7,6 +7,7 @@ enum {
 	TYPE_IP6 = 0x86dd,
 	PORT_DNS = 53,
 	PORT_MDNS = 5353,
+	DNS_OPT = 41,
 	EXT_HOPOPT = 0,
 	EXT_ROUTING = 43,
 	EXT_FRAGMENT = 44,
@@ -65,8 +66,10 @@ static uint64_t hash_byte(uint64_t h, uint8_t b)
 
 /* Reads the one question; names compare without case (RFC 1035 2.3.3), so that
  * servers that don't keep the query's case still match. */
-static bool dns_question(Cursor *c, uint64_t *hash)
+static bool dns_question(Cursor *c, uint64_t *hash, uint64_t *spelling)
 {
+	size_t from = c->off;
+
 	for (;;) {
 		uint8_t len = cur_u8(c);
 
@@ -81,6 +84,7 @@ static bool dns_question(Cursor *c, uint64_t *hash)
 			*hash = hash_byte(*hash, ch >= 'A' && ch <= 'Z' ? (uint8_t)(ch + 32) : ch);
 		}
 	}
+	*spelling = bytes_hash(BYTES(c->p + from, c->off - from));
 	uint32_t type_class = cur_be32(c);
 	for (int shift = 24; shift >= 0; shift -= 8)
 		*hash = hash_byte(*hash, (uint8_t)(type_class >> shift));
@@ -94,15 +98,19 @@ static void read_dns(PacketId *id)
 	uint16_t dns_id = cur_be16(&c);
 	uint16_t flags = cur_be16(&c);
 	uint16_t questions = cur_be16(&c);
+	uint32_t records = cur_be32(&c); /* answers, authorities */
 	uint64_t hash = 0xcbf29ce484222325u;
 
-	cur_skip(&c, 6);
+	cur_skip(&c, 2);
 	if (c.bad || questions > 1 || (flags >> 11 & 15) > 6)
 		return;
-	if (questions && !dns_question(&c, &hash))
+	if (questions && !dns_question(&c, &hash, &id->dns_spelling))
 		return;
 	id->has_dns = true;
 	id->dns_id = dns_id;
+	id->dns_flags = flags;
+	id->dns_question = questions ? hash : 0;
+	id->dns_edns = questions && !records && cur_u8(&c) == 0 && cur_be16(&c) == DNS_OPT;
 	id->content = questions ? hash_byte(hash_byte(hash, (uint8_t)(dns_id >> 8)), (uint8_t)dns_id) : 0;
 }
 
@@ -118,6 +126,35 @@ static void read_udp(PacketId *id, Cursor *c)
 		id->payload = bytes_slice(id->payload, 0, id->udp_len - 8u);
 }
 
+/* RFC 9293 3.1: kind, or kind, length of the whole, data. */
+static void read_options(Bytes options, TcpOptions *ret_o)
+{
+	for (size_t i = 0; i < options.n && options.p[i];) {
+		const uint8_t *p = options.p + i;
+		size_t n = *p == 1 ? 1 : i + 1 < options.n ? p[1] : 0;
+
+		if (n == 0 || n > options.n - i || (*p != 1 && n < 2))
+			return;
+		if (*p == 2 && n == 4) {
+			ret_o->have |= TCPOPT_MSS;
+			ret_o->mss = get_be16(p + 2);
+		} else if (*p == 3 && n == 3) {
+			ret_o->have |= TCPOPT_WSCALE;
+			ret_o->wscale = p[2];
+		} else if (*p == 4) {
+			ret_o->have |= TCPOPT_SACKOK;
+		} else if (*p == 8 && n == 10) {
+			ret_o->have |= TCPOPT_STAMP;
+			ret_o->tsval = get_be32(p + 2);
+		} else if (*p != 1) {
+			ret_o->have |= TCPOPT_OTHER;
+			ret_o->other += bytes_hash(BYTES(p, n));
+		}
+		i += n;
+	}
+	ret_o->have |= TCPOPT_WHOLE;
+}
+
 static void read_tcp(PacketId *id, Cursor *c)
 {
 	id->seq = cur_be32(c);
@@ -130,6 +167,8 @@ static void read_tcp(PacketId *id, Cursor *c)
 	id->csum = cur_be16(c);
 	id->have |= HAVE_HEADER;
 	id->payload = bytes_slice(id->body, header < 20 ? 20 : header, id->body.n);
+	if (header >= 20 && header <= id->body.n)
+		read_options(bytes_slice(id->body, 20, header), &id->opt);
 	/* what the IP header says, even where a quote is shorter */
 	size_t ip_header = id->packet.n - id->body.n;
 	size_t total = id->ip_len > ip_header ? id->ip_len - ip_header : 0;
@@ -198,6 +237,7 @@ static bool read_ip4(PacketId *id)
 	id->ip_len = cur_be16(&c);
 	id->ip_id = cur_be16(&c);
 	uint16_t frag = cur_be16(&c);
+	id->df = frag >> 14 & 1;
 	id->more = frag >> 13 & 1;
 	id->frag_off = (uint16_t)((frag & 0x1fff) * 8);
 	id->fragment = id->more || id->frag_off;
@@ -235,6 +275,7 @@ static void skip_extensions(PacketId *id, Cursor *c)
 		id->frag_off = frag & 0xfff8;
 		id->more = frag & 1;
 		id->fragment = id->more || id->frag_off;
+		id->atomic = !id->fragment;
 		id->ip_id = cur_be32(c);
 		id->piece = bytes_slice(id->packet, c->off, id->packet.n);
 	}

@@ -17,7 +17,25 @@
 
 enum { PROTO_ICMP = 1, PROTO_TCP = 6, PROTO_UDP = 17, PROTO_ICMP6 = 58 };
 
-enum { TCP_FIN = 1, TCP_SYN = 2, TCP_RST = 4, TCP_ACK = 16 };
+enum { TCP_FIN = 1, TCP_SYN = 2, TCP_RST = 4, TCP_ACK = 16, TCP_URG = 32 };
+
+/* TCP options that are told one by one. */
+enum {
+	TCPOPT_MSS = 1,
+	TCPOPT_WSCALE = 2,
+	TCPOPT_SACKOK = 4,
+	TCPOPT_STAMP = 8,
+	TCPOPT_OTHER = 16,
+	TCPOPT_WHOLE = 128, /* the bytes reach to the end of the options */
+};
+
+typedef struct TcpOptions {
+	uint8_t have;
+	uint8_t wscale;
+	uint16_t mss;
+	uint32_t tsval;
+	uint64_t other; /* hash of those of other kinds */
+} TcpOptions;
 
 /* How far the bytes reach. */
 enum {
@@ -35,7 +53,10 @@ typedef struct PacketId {
 	uint8_t ttl, tos;
 	bool fragment;	   /* a piece of a larger packet */
 	bool more;	   /* not its last piece */
+	bool atomic;	   /* IPv6: a fragment header on a whole packet (RFC 6946) */
+	bool df;	   /* IPv4: don't fragment */
 	bool has_dns;	   /* `content` stands for id and question */
+	bool dns_edns;	   /* a query with an OPT record (RFC 6891) right behind its question */
 	uint16_t frag_off; /* bytes */
 	uint16_t ip_len;   /* as the header says, from the IP header on */
 	uint32_t ip_id;	   /* IPv6: of the fragment header */
@@ -44,10 +65,13 @@ typedef struct PacketId {
 	uint16_t a, b;	   /* ports, source first; ICMP id and seq */
 	uint16_t csum;	   /* of the transport header */
 	uint16_t udp_len;
-	uint16_t dns_id;
+	uint16_t dns_id, dns_flags;
+	uint64_t dns_question; /* hash of name, type and class, without case; 0: none */
+	uint64_t dns_spelling; /* the name's, as it is written */
 	uint16_t window;
 	uint32_t seq, ack;
 	uint32_t seq_len; /* sequence numbers it takes: payload, SYN, FIN */
+	TcpOptions opt;
 	uint64_t content; /* hash of what tells packets of one flow apart: payload, or DNS id and question */
 	Bytes packet;	  /* from the IP or ARP header on, without Ethernet's padding */
 	Bytes payload;	  /* behind the transport header, as far as it is there */

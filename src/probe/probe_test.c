@@ -381,70 +381,7 @@ static void changes_are_named(void **state)
 	assert_string_equal(text[2].p, "TCP.options: MSS 1460 removed");
 }
 
-/* ---- the expert ---- */
-
-static uint32_t warned(WarnId id)
-{
-	return ws->w[id].count;
-}
-
-static void expert_sees(void **state)
-{
-	Expert *e;
-	PacketId id;
-	Bytes ping = tp_ip4((TpIp){ .src = PEER, .dst = ME, .proto = 1 }, tp_icmp(0, 0, 1, TP_TEXT("abc")));
-
-	(void)state;
-	ws = arena_new(&arena, Warnings);
-	e = expert_new(&arena, ws);
-	assert_true(packet_id_read(ping, WIRE_IP, &id));
-	expert_frame(e, &id, true);
-	assert_int_equal(warned(WARN_BAD_IP) + warned(WARN_BAD_ICMP), 0);
-	uint8_t *bad = arena_copy(&arena, ping.p, ping.n);
-	bad[9 + 20] ^= 4;
-	bad[8]++;
-	assert_true(packet_id_read(BYTES(bad, ping.n), WIRE_IP, &id));
-	expert_frame(e, &id, false); /* not computed: nothing is said about it */
-	assert_int_equal(warned(WARN_BAD_ICMP), 0);
-	expert_frame(e, &id, true);
-	assert_int_equal(warned(WARN_BAD_ICMP), 1);
-	assert_int_equal(warned(WARN_BAD_IP), 2);
-	for (uint8_t mac = 1; mac < 3; mac++) {
-		uint8_t arp[28] = { 0, 1, 8, 0, 6, 4, 0, 2, 2, 0, 0, 0, 0, mac, 10, 0, 0, 9 };
-
-		assert_true(packet_id_read(BYTES(arp, 28), WIRE_ARP, &id));
-		expert_frame(e, &id, true);
-	}
-	assert_int_equal(warned(WARN_ARP_DUP), 1);
-	assert_string_equal(ws->w[WARN_ARP_DUP].peer[0].evidence,
-			    "10.0.0.9 is at 02:00:00:00:00:01 and at 02:00:00:00:00:02");
-}
-
-static void expert_judges_quotes(void **state)
-{
-	Expert *e;
-	PacketId probe, answer;
-	Bytes sent = tp_ip4((TpIp){ .src = ME, .dst = PEER, .proto = 17, .id = 4, .tos = 0xb8 },
-			    tp_udp(5000, 9, TP_TEXT("x")));
-	Bytes seen = tp_ip4((TpIp){ .src = 0xc0a80001, .dst = PEER, .proto = 17, .id = 4, .tos = 3 },
-			    tp_udp(6000, 9, TP_TEXT("x")));
-	Match m = { .probe = 1, .verdict = VERDICT_ANSWER, .how = HOW_QUOTE };
-
-	(void)state;
-	ws = arena_new(&arena, Warnings);
-	e = expert_new(&arena, ws);
-	assert_true(packet_id_read(sent, WIRE_IP, &probe));
-	assert_true(packet_id_read(tp_ip4((TpIp){ .src = ROUTER, .dst = ME, .proto = 1 },
-					  tp_icmp(3, 4, 9000, bytes_slice(seen, 0, 28))),
-				   WIRE_IP, &answer));
-	expert_match(e, &probe, &answer, &m);
-	assert_int_equal(warned(WARN_NAT), 1);
-	assert_int_equal(warned(WARN_DSCP), 1);
-	assert_int_equal(warned(WARN_ECN), 1);
-	assert_int_equal(warned(WARN_FRAG_NEEDED), 1);
-	assert_string_equal(ws->w[WARN_NAT].peer[0].evidence,
-			    "10.0.1.1 quotes 192.168.0.1 port 6000, sent was 10.0.0.1 port 5000");
-}
+/* ---- warnings ---- */
 
 static void rows_are_whole(void **state)
 {
@@ -497,8 +434,6 @@ int main(void)
 		T(fault_17_overlap_and_gap_are_reported_never_merged),
 		T(fragments_of_ipv6),
 		T(changes_are_named),
-		T(expert_sees),
-		T(expert_judges_quotes),
 		T(rows_are_whole),
 		T(warnings_are_kept_by_peer),
 	};

@@ -60,6 +60,15 @@ static void note_broadcasts(Engine *e, Ip ip, uint8_t bits)
 	matcher_broadcast(e->matcher, last);
 }
 
+static void own_mac(Engine *e, uint64_t number)
+{
+	Mac mac;
+
+	bits_put(mac.b, 0, 48, number);
+	if (number)
+		expert_own_mac(e->expert, mac);
+}
+
 /* Rows that hold for the run; false: another message. */
 static bool take_row(Engine *e, const Msg *m)
 {
@@ -71,6 +80,7 @@ static bool take_row(Engine *e, const Msg *m)
 		vec_push(e->a, &e->iface,
 			 (HostIface){ m->iface.index, keep(e, m->iface.name), m->iface.mac, m->iface.mtu,
 				      m->iface.up, m->iface.ether });
+		own_mac(e, m->iface.mac);
 		return true;
 	case MSG_ADDR:
 		vec_push(e->a, &e->addr, (HostAddr){ m->addr.iface, m->addr.ip, m->addr.bits });
@@ -151,15 +161,29 @@ static void clock_to(Engine *e, int64_t t)
 
 /* ---- messages ---- */
 
+static uint32_t to_u32(uint64_t n)
+{
+	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
 static void drops(Engine *e, const Msg *m)
 {
-	uint64_t more = m->drops.capture + m->drops.backlog - e->capture_drops - e->backlog_drops;
+	uint64_t capture = m->drops.capture - e->capture_drops, backlog = m->drops.backlog - e->backlog_drops;
 
 	e->capture_drops = m->drops.capture;
 	e->backlog_drops = m->drops.backlog;
-	warn_add(&e->warnings, WARN_DROPS, WARN_NOBODY, more > UINT32_MAX ? UINT32_MAX : (uint32_t)more,
-		 "%llu by the capture, %llu waiting for the engine", (unsigned long long)m->drops.capture,
-		 (unsigned long long)m->drops.backlog);
+	warn_add(&e->warnings, WARN_DROPS, WARN_NOBODY, to_u32(capture), "%llu at once", (unsigned long long)capture);
+	warn_add(&e->warnings, WARN_BACKLOG, WARN_NOBODY, to_u32(backlog), "%llu at once",
+		 (unsigned long long)backlog);
+}
+
+/* Time daemons slew by microseconds: no measurement shows that. */
+static void stepped(Engine *e, const Msg *m)
+{
+	int64_t by = m->clock_step.by;
+
+	if (by >= STEP_MS * NS_PER_MS || by <= -STEP_MS * NS_PER_MS)
+		warn_add(&e->warnings, WARN_CLOCK, WARN_NOBODY, 1, "by %.3f ms", (double)by / 1e6);
 }
 
 /* The gate keeps 64 WAITs; one that is out and comes no later than wake_at is
@@ -214,6 +238,9 @@ static void handle(Engine *e, const Msg *m)
 	case MSG_HEADLESS:
 		warn_add(&e->warnings, WARN_FRAG_LOST, WARN_NOBODY, 1, "%llu later fragments whose first one never came",
 			 (unsigned long long)m->headless.count);
+		break;
+	case MSG_CLOCK_STEP:
+		stepped(e, m);
 		break;
 	case MSG_STOP:
 		stopped(e, m);

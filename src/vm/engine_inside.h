@@ -23,6 +23,7 @@ enum {
 		4,     /* frames go to the gate that much before they are due: its timer is the finer one */
 	QUEUED_MS = 1, /* local queueing above this is worth a warning */
 	HELD_MS = 1,   /* so is a wait for the gate's own tokens; ours are counted before */
+	STEP_MS = 1,  /* and a step of the clock */
 	FINISH_WAIT_MS = 1000, /* for the last resets to leave */
 	SPARE_BYTES = 128 * 1024,
 };

@@ -28,8 +28,7 @@ static uint32_t queue_place(Engine *e, uint32_t len)
 		if (!wrapped && len <= oldest->off)
 			return 0;
 		queue_pop(e);
-		warn_add(&e->warnings, WARN_DROPS, WARN_NOBODY, 1,
-			 "the queue for sniff is full: its oldest frames were dropped");
+		warn_add(&e->warnings, WARN_SNIFF_FULL, WARN_NOBODY, 1, "above %u MB", QUEUE_BYTES >> 20);
 	}
 	return 0;
 }
@@ -40,8 +39,10 @@ static void queue_push(Engine *e, const Msg *m)
 
 	if (!len || len > LIMIT_FRAME || m->frame.first >= WIRE_N || m->frame.rx_ns <= e->mark_ns)
 		return;
-	if (e->queue_n == LIMIT_SNIFF_QUEUE)
+	if (e->queue_n == LIMIT_SNIFF_QUEUE) {
 		queue_pop(e);
+		warn_add(&e->warnings, WARN_SNIFF_FULL, WARN_NOBODY, 1, "above %u frames", LIMIT_SNIFF_QUEUE);
+	}
 	uint32_t off = queue_place(e, len);
 	memcpy(e->queue_bytes + off, m->frame.data.p, len);
 	e->queue[(e->queue_first + e->queue_n++) % LIMIT_SNIFF_QUEUE] =
@@ -79,7 +80,7 @@ static void count(Engine *e, const Arrival *a, const Match *m)
 }
 
 /* A packet of our own flows, whole.  False: it answers nothing. */
-static bool judge(Engine *e, const Arrival *a)
+static bool judge(Engine *e, Arrival *a)
 {
 	uint32_t n;
 	const Match *m = matcher_match(e->matcher, &a->id, &n);
@@ -95,6 +96,7 @@ static bool judge(Engine *e, const Arrival *a)
 			continue;
 		wanted |= m[i].verdict != VERDICT_UNSOLICITED;
 		count(e, a, &m[i]);
+		a->odd = expert_odd(e->expert);
 		if (e->call && e->call->arrived)
 			e->call->arrived(e->call->ctx, a, &m[i]);
 	}
@@ -118,6 +120,36 @@ static bool judge_fragment(Engine *e, const Arrival *piece)
 	return packet_id_read(a.frame, a.first, &a.id) && judge(e, &a);
 }
 
+static bool from_link(const Engine *e, const Arrival *a)
+{
+	for (uint32_t i = 0; i < e->addr.n; i++) {
+		const HostAddr *h = &e->addr.p[i];
+
+		if (h->iface == a->iface && net_has((Net){ h->ip, h->bits }, a->id.src))
+			return true;
+	}
+	return false;
+}
+
+static void look_at(Engine *e, Arrival *a, const Msg *m)
+{
+	const HostIface *iface = engine_iface(e, a->iface);
+	ExpertFrame f = { .id = &a->id,
+			  .frame = a->frame,
+			  .first = a->first,
+			  .orig_len = m->frame.orig_len,
+			  .mtu = iface ? iface->mtu : 0,
+			  .computed = m->frame.csum != RX_CSUM_NOT_COMPUTED,
+			  .third_party = a->flags & FRAME_THIRD_PARTY,
+			  .from_link = from_link(e, a),
+			  .from_ours = engine_is_ours(e, a->id.src),
+			  .to_ours = engine_is_ours(e, a->id.dst),
+			  .stamped = m->frame.source != STAMP_NONE };
+
+	expert_frame(e->expert, &f);
+	a->odd = expert_odd(e->expert);
+}
+
 void engine_frame(Engine *e, const Msg *m)
 {
 	Arrival a = { .frame = m->frame.data,
@@ -132,7 +164,7 @@ void engine_frame(Engine *e, const Msg *m)
 	e->frames++;
 	e->rx_source[m->frame.source < STAMP_N ? m->frame.source : STAMP_NONE]++;
 	if (m->frame.first < WIRE_N && packet_id_read(a.frame, a.first, &a.id)) {
-		a.odd = expert_frame(e->expert, &a.id, m->frame.csum != RX_CSUM_NOT_COMPUTED);
+		look_at(e, &a, m);
 		if (!(a.flags & FRAME_THIRD_PARTY)) {
 			engine_flow_seen(e, &a.id, a.rx_ns);
 			wanted = a.id.fragment ? judge_fragment(e, &a) : judge(e, &a);

@@ -370,6 +370,14 @@ static size_t layer2_bytes(const Outgoing *o)
 	return o->bytes.n + (o->first == WIRE_ETHER ? 0 : 14);
 }
 
+static bool is_tagged(const Outgoing *o)
+{
+	enum { TYPE_AT = 12, TYPE_8021Q = 0x8100, TYPE_8021AD = 0x88a8 };
+	uint16_t type = o->first == WIRE_ETHER && o->bytes.n >= 14 ? get_be16(o->bytes.p + TYPE_AT) : 0;
+
+	return type == TYPE_8021Q || type == TYPE_8021AD;
+}
+
 bool engine_emit(Engine *e, const Outgoing *o)
 {
 	PacketId id;
@@ -383,8 +391,10 @@ bool engine_emit(Engine *e, const Outgoing *o)
 			return false;
 	if (!engine_until(e, at - LOOK_AHEAD_MS * NS_PER_MS))
 		return false;
-	if (known)
+	if (known) {
 		flow_sending(e, &id);
+		expert_probe(e->expert, &id, is_tagged(o));
+	}
 	hand_over(e, o, &id, PURPOSE_PROBE, at);
 	return true;
 }
@@ -398,6 +408,8 @@ void engine_sent(Engine *e, const Msg *m)
 	Tx was = *t;
 	tx_free(e, t);
 	e->tx_source[m->sent.source < STAMP_N ? m->sent.source : STAMP_NONE]++;
+	if (m->sent.source == STAMP_NONE)
+		warn_add(&e->warnings, WARN_NO_STAMP, WARN_NOBODY, 1, "a sent frame has the time of the system call");
 	if (m->sent.queue_ns > QUEUED_MS * NS_PER_MS)
 		warn_add(&e->warnings, WARN_QUEUED, WARN_NOBODY, 1, "%.3f ms", (double)m->sent.queue_ns / 1e6);
 	if (m->sent.paced_ns > HELD_MS * NS_PER_MS)

@@ -151,6 +151,8 @@ static void first_answer(Sr *sr, Item *it, Copy *c, const Arrival *a, const Matc
 	sr->e->line[it->line].answered++;
 	if (!sr->first)
 		sr->first = it;
+	if (c->tx_ns != NS_NONE && a->rx_ns < c->tx_ns)
+		warn_add(&sr->e->warnings, WARN_EARLY, a->id.src, 1, "rtt %.3f ms", (double)(a->rx_ns - c->tx_ns) / 1e6);
 	if (c->tx_ns != NS_NONE && a->rx_ns - c->tx_ns > sr->longest_ns)
 		sr->longest_ns = a->rx_ns - c->tx_ns;
 	if (sr->first_only)
