@@ -275,6 +275,24 @@ static void emit(Port *port, const Msg *m)
 	}
 }
 
+/* What this host does to a frame that came: it may be lost, and something else told. */
+static void local_faults(Fake *f, Msg *m)
+{
+	if (m->type != MSG_FRAME)
+		return;
+	if (f->dropped < f->drops) {
+		*m = (Msg){ .type = MSG_DROPS, .drops = { ++f->dropped, f->late_by } };
+	} else if (f->late_by < f->backlog) {
+		*m = (Msg){ .type = MSG_DROPS, .drops = { f->dropped, ++f->late_by } };
+	} else if (f->step) {
+		*m = (Msg){ .type = MSG_CLOCK_STEP, .clock_step = { f->step } };
+		f->step = 0;
+	} else {
+		m->frame.rx_ns -= f->early;
+		m->frame.source = f->unstamped ? STAMP_NONE : STAMP_VIRTUAL;
+	}
+}
+
 static bool wait_event(Port *port, Msg *ret_m)
 {
 	Fake *f = (Fake *)port;
@@ -291,8 +309,7 @@ static bool wait_event(Port *port, Msg *ret_m)
 	}
 	FakeEvent e = take_event(f);
 	f->now = e.at > f->now ? e.at : f->now;
-	if (e.m.type == MSG_FRAME && f->dropped < f->drops)
-		e.m = (Msg){ .type = MSG_DROPS, .drops = { ++f->dropped, 0 } };
+	local_faults(f, &e.m);
 	f->in_flight -= e.m.type == MSG_SENT || e.m.type == MSG_NOTSENT;
 	f->count.frames += e.m.type == MSG_FRAME;
 	*ret_m = e.m;

@@ -15,9 +15,11 @@
  *   resolver 10.0.0.53
  *   ports 64                              own UDP and TCP ports handed out, from 61000 up
  *   limit packets 100 time 60s            what the budget allows
- *   local queue 20ms drops 3              frames wait that long in our own queue; frames that our capture
- * loses hop 10.1.0.1 delay 2ms loss 0.1 ...   a router and the link before it host 10.20.3.4
- * via 10.0.0.254 10.1.0.1 delay 1ms tcp 80 udp 7 ...
+ *   local queue 20ms drops 3              frames wait that long in our own queue; frames that our capture loses
+ *   local backlog 3 step 5s early 1ms unstamped   frames that the gate loses; a step of the clock in place of a
+ *                                         frame; receive stamps that come before their time; no stamps at all
+ *   hop 10.1.0.1 delay 2ms loss 0.1 ...   a router and the link before it
+ *   host 10.20.3.4 via 10.0.0.254 10.1.0.1 delay 1ms tcp 80 udp 7 ...
  *
  * Words of hop and host (those of the link before it, in both directions unless said):
  *   delay D, jitter D, loss P, dup P, reorder P (10 ms late), backloss P, backdelay D,

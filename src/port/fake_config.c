@@ -395,6 +395,14 @@ static void line_local(Words *w)
 			w->f->local_queue = read_duration(w);
 		else if (str_is(s, "drops"))
 			w->f->drops = read_uint(w);
+		else if (str_is(s, "backlog"))
+			w->f->backlog = read_uint(w);
+		else if (str_is(s, "step"))
+			w->f->step = read_duration(w);
+		else if (str_is(s, "early"))
+			w->f->early = read_duration(w);
+		else if (str_is(s, "unstamped"))
+			w->f->unstamped = true;
 		else
 			w->bad = true;
 	}

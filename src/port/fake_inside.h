@@ -106,6 +106,11 @@ struct Fake {
 	uint64_t leak; /* bits */
 	uint32_t drops; /* of the capture: the first frames */
 	uint32_t dropped;
+	uint32_t backlog; /* likewise: by the gate, for the engine is slow */
+	uint32_t late_by;
+	int64_t step;  /* of the wall clock, in place of the first frame */
+	int64_t early; /* frames are stamped that much too early */
+	bool unstamped;
 	uint32_t in_flight;
 	uint32_t refused;
 	FakeSentFn *watch;
