@@ -252,6 +252,8 @@ static FlowVerdict arp_verdict(const Flows *f, const Rx *r)
 		return FLOW_OWN;
 	if (op == 1 && rules_own(f->rules, sender) && was_asked(f, target, 0, 0))
 		return FLOW_LOOPED;
+	if (op == 1 && r->group && rules_own(f->rules, sender) && ip_eq(sender, target))
+		return FLOW_OTHER; /* RFC 5227 2.4: whoever announces our address is not our kernel */
 	if (rules_own(f->rules, sender) || (op == 2 && !r->group && rules_own(f->rules, target)))
 		return FLOW_KERNEL;
 	return FLOW_OTHER;

@@ -63,3 +63,23 @@ def test_names_of_zeek_are_zeeks():
     assert known and not known - set(ZEEK)
     # who has a Zeek name for a code says so
     assert {c for c in warnings() if c in ZEEK} <= known
+
+
+def provoked():
+    """code -> where a test provokes it: in a lab with real frames, by crafted packets, in virtual time."""
+    table = (ROOT / "src" / "probe" / "warnings.def").read_text()
+    ids = dict(re.findall(r'^WARN\((\w+), "([^"]+)"', table, re.M))
+    unit = "".join((ROOT / "src" / "probe" / f).read_text() for f in ("expert_test.c", "probe_test.c"))
+    unit += "".join(f"WARN_{name})" for name in re.findall(r"^DNS_CASE_\((\w+),", unit, re.M))
+    labs = (ROOT / "tests" / "system" / "test_warnings.py").read_text()
+    virtual = "".join(p.read_text() for p in (ROOT / "tests" / "lang" / "net").glob("*.sonde"))
+    return {code: {"unit": f"WARN_{name})" in unit or f"w[WARN_{name}].count" in unit,
+                   "lab": f'"{code}": (' in labs or f"def test_{code}(" in labs, "virtual": f"# warns: {code}\n" in virtual}
+            for name, code in ids.items()}
+
+
+def test_each_warning_is_provoked_by_a_test():
+    where = provoked()
+    assert [c for c, w in where.items() if not any(w.values())] == []
+    assert len(where) >= 40
+    assert sum(w["lab"] for w in where.values()) * 3 >= len(where)
