@@ -786,14 +786,12 @@ Env *facts_cond(Facts *f, Node *n)
 
 	if (x->kind == T_FUNC)
 		facts_say(f, "E-TYPE", n, "a function is always true: call it");
-	if (is_haslayer(n)) {
-		Node *obj = n->call.fn->attr.obj;
-
+	if (is_haslayer(n) && facts_path_var(f, n->call.fn->attr.obj)) { /* no effect: may be looked at again */
 		f->quiet++;
-		const Fact *p = facts_ex(f, obj);
+		const Fact *p = facts_ex(f, n->call.fn->attr.obj);
 
 		f->quiet--;
-		return cond_has(f, obj, p, (WireId)n->call.arg[0].value->name.index, false);
+		return cond_has(f, n->call.fn->attr.obj, p, (WireId)n->call.arg[0].value->name.index, false);
 	}
 	if (facts_path_var(f, n))
 		return split(f, n, facts_truth_part(f, x, true), facts_truth_part(f, x, false));

@@ -239,8 +239,11 @@ const Fact *facts_join(Facts *f, const Fact *a, const Fact *b)
 		return b;
 	if (a->kind == T_ERROR || b->kind == T_ERROR)
 		return !f->heading ? facts_bad(f) : a->kind == T_ERROR ? b : a;
-	if (a->kind == T_ANY || b->kind == T_ANY)
-		return label_add(f, label_add(f, mk(f, T_ANY), label_deep(f, a)), label_deep(f, b));
+	if (a->kind == T_ANY || b->kind == T_ANY) {
+		const Label *all = label_join(f, label_deep(f, a), label_deep(f, b));
+
+		return a->kind == T_ANY && a->label == all ? a : label_add(f, mk(f, T_ANY), all);
+	}
 	facts_step(f, 1);
 	if (fact_eq(a, b) && (!a->cell || a->gen <= b->gen))
 		return a;
