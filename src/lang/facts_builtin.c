@@ -77,7 +77,13 @@ static const Fact *b_emit(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	if (stop >= 0 && c->arg[stop] && c->arg[stop]->kind == T_FUNC) {
 		const Fact *r = facts_answer_to(f, probe);
 
-		label_stop(f, c->arg[stop], facts_call_fn(f, c->arg[stop], &r, 1, c->node[stop]));
+		uint64_t before = f->count.packets;
+
+		label_stop(f, c->arg[stop],
+			   facts_call_each(f, c->arg[stop], &r, 1, c->node[stop], (Len){ 0, times.hi }));
+		if (f->count.packets != before)
+			facts_say(f, "E-ARGS", c->node[stop],
+				  "stop= can't send: it is asked while the answers of this call come in");
 	}
 	if (which == BI_sr1)
 		return label_sr1(f, p, probe,

@@ -338,6 +338,15 @@ const Fact *facts_call_fn(Facts *f, const Fact *fn, const Fact **arg, uint32_t n
 	return label_called(f, walk_func(f, func, all, at, fn->from_fn ? NULL : fn->item));
 }
 
+const Fact *facts_call_each(Facts *f, const Fact *fn, const Fact **arg, uint32_t n, const Node *at, Len times)
+{
+	Count was = f->count;
+	const Fact *x = facts_call_fn(f, fn, arg, n, at);
+
+	facts_count_rounds(f, was, times);
+	return x;
+}
+
 /* ---- results of lib ---- */
 
 /* None in a field that has an absent value is that. */

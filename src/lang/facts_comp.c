@@ -31,9 +31,7 @@ static void comp_for(Facts *f, Comp *c, uint32_t k)
 
 	comp_clauses(f, c, k + 1);
 	f->frame->loop = loop.up;
-	f->count.packets = facts_sat_add(was.packets, facts_sat_mul(f->count.packets - was.packets, len.hi));
-	f->count.syn = facts_sat_add(was.syn, facts_sat_mul(f->count.syn - was.syn, len.hi));
-	f->count.least = facts_sat_add(was.least, facts_sat_mul(f->count.least - was.least, len.lo));
+	facts_count_rounds(f, was, len);
 }
 
 static void comp_clauses(Facts *f, Comp *c, uint32_t k)

@@ -349,6 +349,15 @@ void facts_count_add(Facts *f, uint64_t packets, uint64_t syn, uint64_t least)
 	f->count.least = facts_sat_add(f->count.least, least);
 }
 
+void facts_count_rounds(Facts *f, Count was, Len n)
+{
+	Count *c = &f->count;
+
+	c->packets = facts_sat_add(was.packets, facts_sat_mul(c->packets - was.packets, n.hi));
+	c->syn = facts_sat_add(was.syn, facts_sat_mul(c->syn - was.syn, n.hi));
+	c->least = facts_sat_add(was.least, facts_sat_mul(c->least - was.least, n.lo));
+}
+
 void facts_leave(Facts *f, Door *d)
 {
 	if (!f->env->dead) {

@@ -45,7 +45,9 @@ const Fact *facts_ex_value(Facts *f, Node *n)
 
 static const Fact *name_fixed(Facts *f, const Node *n)
 {
-	static const FactKind kinds[] = { [REF_FUNC] = T_FUNC, [REF_PROTO] = T_PROTO, [REF_BUILTIN] = T_TYPE };
+	static const FactKind kinds[] = {
+		[REF_FUNC] = T_FUNC, [REF_PROTO] = T_PROTO, [REF_BUILTIN] = T_TYPE
+	};
 	Fact *x = mk_copy(f, mk(f, kinds[n->name.ref]));
 
 	if (n->name.ref == REF_FUNC) {
@@ -304,31 +306,81 @@ const Fact *facts_fstring(Facts *f, Node *n)
 
 /* ---- indexing ---- */
 
-static const Fact *slice_of(Facts *f, const Fact *x, Node *n)
+/* A slice's start, stop and step, as far as they are known. */
+typedef struct Cut {
+	bool given[3], known[3];
+	int64_t v[3];
+	int64_t most[3]; /* of one that lies in an interval from 0 on; else INT64_MAX */
+} Cut;
+
+static Cut cut_of(Facts *f, Node *s)
 {
-	Node *s = n->index.index;
-	Len l = fact_len(x);
-	int64_t lo = 0, hi = INT64_MAX;
 	Node *const part[] = { s->slice.lo, s->slice.hi, s->slice.step };
+	Cut c = { .known = { true, true, true }, .v = { 0, INT64_MAX, 1 } };
 
 	for (int i = 0; i < 3; i++) {
 		const Fact *p = part[i] ? facts_ex(f, part[i]) : NULL;
+		int64_t least;
 
-		if (p && !fact_quiet(p) && p->kind != T_INT && p->kind != T_BOOL && p->kind != T_NONE)
+		c.most[i] = INT64_MAX;
+		if (!p || p->kind == T_NONE)
+			continue;
+		if (!fact_quiet(p) && p->kind != T_INT && p->kind != T_BOOL)
 			facts_say(f, "E-TYPE", part[i], "a slice's bounds are ints, not %.*s",
 				  STR_ARG(facts_a_text(f, p)));
-		if (p && i == 0 && (!vals_one(p, &lo) || lo < 0))
-			lo = 0;
-		if (p && i == 1) {
-			int64_t least;
-
-			if (!vals_bounds(p, &least, &hi) || least < 0)
-				hi = INT64_MAX;
-		}
+		c.given[i] = true;
+		c.known[i] = vals_one(p, &c.v[i]);
+		if (!vals_bounds(p, &least, &c.most[i]) || least < 0)
+			c.most[i] = INT64_MAX;
 	}
-	uint64_t most = hi > lo ? (uint64_t)hi - (uint64_t)lo : 0;
+	return c;
+}
 
-	l = (Len){ 0, l.hi < most ? l.hi : most };
+/* A bound as Python reads it in a sequence of n: negative ones count from its end. */
+static int64_t cut_place(int64_t v, int64_t n, int64_t low, int64_t high)
+{
+	if (v < 0)
+		v += n;
+	return v < low ? low : v > high ? high : v;
+}
+
+/* How many of n items a slice of known bounds takes. */
+static uint64_t cut_exact(const Cut *c, uint64_t items)
+{
+	int64_t n = items > INT64_MAX / 2 ? INT64_MAX / 2 : (int64_t)items, step = c->v[2];
+	int64_t low = step < 0 ? -1 : 0, high = step < 0 ? n - 1 : n;
+	int64_t from = c->given[0] ? cut_place(c->v[0], n, low, high) : step < 0 ? high : low;
+	int64_t to = c->given[1] ? cut_place(c->v[1], n, low, high) : step < 0 ? low : high;
+	uint64_t way = step < 0 ? (uint64_t)(from - to) : (uint64_t)(to - from),
+		 d = step < 0 ? 0 - (uint64_t)step : (uint64_t)step;
+
+	return (step < 0 ? from > to : to > from) ? (way + d - 1) / d : 0;
+}
+
+/* With bounds from the start on, more items never give a shorter slice. */
+static Len cut_len(const Cut *c, Len l)
+{
+	bool known = c->known[0] && c->known[1] && c->known[2] && c->v[2];
+	bool grows = known && c->v[2] > 0 && c->v[0] >= 0 && c->v[1] >= 0;
+
+	if (known && (l.lo == l.hi || grows)) {
+		uint64_t most = cut_exact(c, l.hi);
+
+		return (Len){ cut_exact(c, l.lo), l.hi == LEN_INF && !c->given[1] ? LEN_INF : most };
+	}
+	if (!c->known[2] || c->v[2] < 0)
+		return (Len){ 0, l.hi };
+	int64_t from = c->known[0] && c->v[0] > 0 ? c->v[0] : 0;
+	uint64_t most = c->given[1] && c->most[1] < from ? 0 : (uint64_t)c->most[1] - (uint64_t)from;
+
+	return (Len){ 0, l.hi < most ? l.hi : most };
+}
+
+static const Fact *slice_of(Facts *f, const Fact *x, Node *n)
+{
+	Cut c = cut_of(f, n->index.index);
+	Len l = cut_len(&c, fact_len(x));
+
 	if (x->kind == T_LIST) {
 		const Fact *y = mk_list(f, n, 0, x->cell->elem, l);
 
@@ -577,8 +629,9 @@ static const Fact *ex_boolop(Facts *f, Node *n)
 	f->quiet--;
 	f->count = count;
 	Env *no = facts_cond(f, n->binary.left);
-	const Label *chosen = f->env->dead || no->dead ? NULL
-						       : label_decide(f, n->binary.left, label_test(f, n->binary.left)),
+	const Label *chosen = f->env->dead || no->dead
+				      ? NULL
+				      : label_decide(f, n->binary.left, label_test(f, n->binary.left)),
 		    *pc = label_enter(f, chosen);
 
 	count = f->count;

@@ -194,6 +194,8 @@ void facts_leave(Facts *f, Door *d);	   /* everything here leaves by that door *
 void facts_enter(Facts *f, const Door *d); /* what left by it comes here too */
 Count facts_count_max(Count a, Count b);
 void facts_count_add(Facts *f, uint64_t packets, uint64_t syn, uint64_t least);
+/* What was counted since `was` happens n times. */
+void facts_count_rounds(Facts *f, Count was, Len n);
 uint64_t facts_sat_add(uint64_t a, uint64_t b);
 uint64_t facts_sat_mul(uint64_t a, uint64_t b);
 
@@ -279,6 +281,9 @@ const Fact *facts_truth_part(Facts *f, const Fact *x, bool truth);
 const Fact *facts_call(Facts *f, Node *n);
 const Fact *facts_call_def(Facts *f, Node *def, const Fact **arg, const Node *at);
 const Fact *facts_call_fn(Facts *f, const Fact *fn, const Fact **arg, uint32_t n, const Node *at);
+/* The same for each of n items. */
+const Fact *facts_call_each(Facts *f, const Fact *fn, const Fact **arg, uint32_t n, const Node *at,
+			    Len times);
 
 /* ---- facts_builtin.c ---- */
 typedef struct CallArgs {

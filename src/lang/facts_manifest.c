@@ -534,17 +534,64 @@ static bool is_syn(const Stack *s)
 	return false;
 }
 
+/* The most bytes that a packet has from its IP header on.  Options that were set may be
+ * as long as a header can be; names and records of upper layers are taken to be short. */
+static uint64_t most_bytes(const Stack *s, unsigned net)
+{
+	enum { OPTIONS = 40 };
+	uint64_t n = s->tail_most;
+
+	for (unsigned i = net; i < s->n; i++) {
+		n = facts_sat_add(n, wire_proto(s->id[i])->fixed);
+		if (stack_field(s, s->id[i], "options"))
+			n = facts_sat_add(n, OPTIONS);
+	}
+	return n;
+}
+
+/* As how many frames a packet leaves at most, on links of 1,500 bytes: what is longer
+ * is cut by the gate, each piece but the last to a multiple of 8 bytes (RFC 791 3.2,
+ * RFC 8200 4.5); with DF it does not leave at all. */
+static uint64_t most_pieces(const Stack *s, bool *ret_leaves)
+{
+	enum { LINK_MTU = 1500, PACKET_MOST = 65535, FRAGMENT_HEADER = 8, IP_DF = 2 };
+	unsigned net = 0;
+
+	while (net < s->n && s->id[net] != WIRE_IP && s->id[net] != WIRE_IPV6)
+		net++;
+	if (!s->built || net == s->n)
+		return 1;
+	uint64_t n = most_bytes(s, net), head = wire_proto(s->id[net])->fixed;
+	const FieldFact *flags = stack_field(s, WIRE_IP, "flags");
+	int64_t df = 0;
+
+	if (n <= LINK_MTU)
+		return 1;
+	if (flags && (!vals_one(flags->value, &df) || df & IP_DF))
+		*ret_leaves = false;
+	if (df & IP_DF)
+		return 1;
+	uint64_t room = (LINK_MTU - head - (s->id[net] == WIRE_IPV6 ? FRAGMENT_HEADER : 0)) & ~7u;
+
+	return ((n < PACKET_MOST ? n : PACKET_MOST) - head + room - 1) / room;
+}
+
 void facts_emit(Facts *f, const Fact *p, Node *n, Len times)
 {
-	bool syn = false;
+	bool syn = false, leaves = true;
+	uint64_t pieces = 1;
 
 	for (uint32_t i = 0; i < fact_ways(p); i++) {
 		const Fact *w = fact_way(f, p, i);
 
-		for (uint32_t k = 0; w->kind == T_PACKET && k < w->n; k++)
+		for (uint32_t k = 0; w->kind == T_PACKET && k < w->n; k++) {
+			uint64_t some = most_pieces(w->stack[k], &leaves);
+
 			syn |= is_syn(w->stack[k]);
+			pieces = some > pieces ? some : pieces;
+		}
 	}
-	facts_count_add(f, times.hi, syn ? times.hi : 0, times.lo);
+	facts_count_add(f, facts_sat_mul(times.hi, pieces), syn ? times.hi : 0, leaves ? times.lo : 0);
 	if (f->quiet || f->silent)
 		return;
 	for (uint32_t i = 0; i < fact_ways(p); i++) {

@@ -35,7 +35,7 @@ static const Fact *m_list(Facts *f, Node *n, BuiltinMethod which, CallArgs *c)
 	case M_LIST_sort:
 		cell_changed(f, l->cell);
 		if (!fact_quiet(l->cell->elem))
-			facts_check_order(f, facts_key_of(f, c, 0, l->cell->elem),
+			facts_check_order(f, facts_key_of(f, c, 0, l->cell->elem, fact_len(l)),
 					  c->node[0] ? c->node[0] : n);
 		return mk(f, T_NONE);
 	case M_LIST_copy: {
@@ -48,6 +48,20 @@ static const Fact *m_list(Facts *f, Node *n, BuiltinMethod which, CallArgs *c)
 		facts_comparable(f, l->cell->elem, c->arg[0], n, c->node[0]);
 		return mk(f, T_INT);
 	}
+}
+
+/* All addresses; of IPv4, below /31, all but the first and the last. */
+static const Fact *m_net_hosts(Facts *f, Node *n, const Fact *net)
+{
+	Len l;
+	const Fact *e = facts_iterate(f, net, n, &l);
+	bool v4 = net->vals != NULL;
+
+	for (uint32_t i = 0; v4 && i < net->vals->n; i++)
+		v4 = net->vals->net[i].ip.v == 4;
+	l.lo = l.lo > 2 ? l.lo - 2 : l.lo;
+	l.hi = v4 && l.hi > 2 ? l.hi - 2 : l.hi;
+	return mk_list(f, n, 0, e, (Len){ l.lo, l.hi < LIMIT_PACKET_LIST ? l.hi : LIMIT_PACKET_LIST });
 }
 
 static const Fact *m_dict_get(Facts *f, CallArgs *c)
@@ -260,8 +274,7 @@ const Fact *facts_method(Facts *f, Node *n, const Fact *self)
 	case OWNER_PACKET:
 		return m_packet(f, n, (BuiltinMethod)m, &c);
 	case OWNER_NET:
-		return mk_list(f, n, 0, facts_iterate(f, self, n, &(Len){ 0 }),
-			       (Len){ 0, LIMIT_PACKET_LIST });
+		return m_net_hosts(f, n, self);
 	default:
 		return mk_from(f, facts_ret_of(f, &c, n), n);
 	}

@@ -49,11 +49,11 @@ const Fact *b_sum(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	return mk(f, T_INT);
 }
 
-const Fact *facts_key_of(Facts *f, CallArgs *c, uint32_t i, const Fact *elem)
+const Fact *facts_key_of(Facts *f, CallArgs *c, uint32_t i, const Fact *elem, Len n)
 {
 	if (!c->arg[i] || c->arg[i]->kind == T_NONE)
 		return elem;
-	const Fact *k = facts_call_fn(f, c->arg[i], &elem, 1, c->node[i]);
+	const Fact *k = facts_call_each(f, c->arg[i], &elem, 1, c->node[i], n);
 
 	return facts_need(f, k,
 			  c->arg[i]->kind == T_FUNC && !c->arg[i]->from_fn ? c->arg[i]->node->func.value
@@ -94,7 +94,7 @@ const Fact *b_sorted(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	const Fact *e = facts_iterate(f, c->arg[0], c->node[0], &l);
 
 	if (which == BI_sorted && !fact_quiet(e))
-		facts_check_order(f, facts_key_of(f, c, 1, e), c->node[1] ? c->node[1] : c->node[0]);
+		facts_check_order(f, facts_key_of(f, c, 1, e, l), c->node[1] ? c->node[1] : c->node[0]);
 	const Fact *x = mk_list(f, n, 0, e->kind == T_ANY && c->arg[0]->cell ? c->arg[0]->cell->elem : e, l);
 
 	cell_changed(f, x->cell);
@@ -120,7 +120,7 @@ static const Fact *both_numbers(Facts *f, const Fact *e, bool max, const Fact *c
 
 const Fact *b_max(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 {
-	Len l;
+	Len l = { c->nrest, c->nrest };
 	const Fact *e = mk(f, T_NEVER);
 
 	if (!c->nrest) {
@@ -137,7 +137,7 @@ const Fact *b_max(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	for (uint32_t i = 0; c->nrest > 1 && i < c->nrest; i++)
 		e = facts_join(f, e, facts_need(f, c->rest[i], c->rest_node[i]));
 	if (!fact_quiet(e))
-		facts_check_order(f, facts_key_of(f, c, 1, e), c->node[1] ? c->node[1] : c->rest_node[0]);
+		facts_check_order(f, facts_key_of(f, c, 1, e, l), c->node[1] ? c->node[1] : c->rest_node[0]);
 	if (c->nrest > 1)
 		e = both_numbers(f, e, which == BI_max, c->rest, c->nrest);
 	return c->arg[2] ? facts_join(f, e, c->arg[2]) : e;
@@ -241,9 +241,10 @@ const Fact *b_range(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 			    (Len){ least, most });
 	} else if (step_known && s < 0 && from_known && to_known) {
 		uint64_t d = 0 - (uint64_t)s, most = a2 > b2 ? ((uint64_t)a2 - (uint64_t)b2 + d - 1) / d : 0;
+		uint64_t least = a > b ? ((uint64_t)a - (uint64_t)b + d - 1) / d : 0;
 
 		x = mk_list(f, n, 0, a2 > b2 ? mk_range(f, T_INT, b2 + 1, a2) : mk(f, T_NEVER),
-			    (Len){ 0, most });
+			    (Len){ least, most });
 	} else if (step_known && s > 0 && from_known) {
 		x = mk_list(f, n, 0, mk_range(f, T_INT, a, INT64_MAX), (Len){ 0, LEN_INF });
 	} else {
@@ -435,7 +436,6 @@ const Fact *b_map(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 
 	if (which == BI_filter) {
 		item[k++] = facts_iterate(f, c->arg[1], c->node[1], &all);
-		all.lo = 0;
 	}
 	for (uint32_t i = 0; which == BI_map && i < c->nrest; i++) {
 		item[k++] = facts_iterate(f, c->rest[i], c->rest_node[i], &l);
@@ -445,9 +445,11 @@ const Fact *b_map(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 
 	f->frame->loop = &loop;
 	const Fact *y =
-		c->arg[0]->kind == T_NONE ? item[0] : facts_call_fn(f, c->arg[0], item, k, c->node[0]);
+		c->arg[0]->kind == T_NONE ? item[0] : facts_call_each(f, c->arg[0], item, k, c->node[0], all);
 
 	f->frame->loop = loop.up;
+	if (which == BI_filter)
+		all.lo = 0;
 	const Fact *x = mk_list(
 		f, n, 0, which == BI_filter ? (c->arg[0]->kind == T_NONE ? mk_some(f, item[0]) : item[0]) : y,
 		all);
@@ -472,7 +474,7 @@ const Fact *b_count_by(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 					       &(CallArgs){ .self = e }, n, 3)
 			      : mk(f, T_ANY);
 	} else if (c->arg[1] && !fact_quiet(e)) {
-		k = facts_call_fn(f, c->arg[1], &e, 1, c->node[1]);
+		k = facts_call_each(f, c->arg[1], &e, 1, c->node[1], l);
 	}
 	const Fact *d = mk_dict(f, n, 0, facts_key(f, k, c->node[1] ? c->node[1] : c->node[0]),
 				mk_range(f, T_INT, 0, INT64_MAX), (Len){ 0, l.hi });

@@ -17,7 +17,8 @@ BuiltinRule b_abs, b_bool, b_bytes, b_count_by, b_dict, b_divmod, b_enumerate, b
 bool facts_fit_args(Facts *f, CallArgs *c);
 const Fact *facts_ret_of(Facts *f, const CallArgs *c, const Node *n);
 /* What a list's items are ordered or counted by: the key's result, or they themselves. */
-const Fact *facts_key_of(Facts *f, CallArgs *c, uint32_t i, const Fact *elem);
+/* The key of each of n items: of `elem` by the function c->arg[i], or itself. */
+const Fact *facts_key_of(Facts *f, CallArgs *c, uint32_t i, const Fact *elem, Len n);
 void facts_check_order(Facts *f, const Fact *k, Node *n);
 /* Items of x; T_NEVER for a list that nothing was put into. */
 const Fact *facts_items_len(Facts *f, const Fact *x, Node *at, Len *l);

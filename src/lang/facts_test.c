@@ -125,6 +125,8 @@ static const CountRow counts[] = {
 	  12, 0, 0 },
 	{ "ps = [" U "]\nsend(ps + ps)\n", 2, 0, 2 },
 	{ "send(IP(dst=\"10.0.0.0/30\", ttl=range(1, 4))/UDP(dport=[7, 9]))\n", 24, 0, 24 },
+	{ "send(IPv6(dst=\"2001:db8::1\")/UDP(dport=9)/bytes(3000))\n", 3, 0, 1 },
+	{ "send(IP(dst=\"10.0.0.1\")/TCP(dport=9, options=[MSS(9)])/bytes(1450))\n", 2, 1, 1 },
 	/* functions */
 	{ "def f(n):\n    for i in range(n):\n        send(" U ")\nf(3)\nf(4)\n", 7, 0, 7 },
 	{ "def f(r):\n    if r:\n        return 1\n    send(" U ")\n    return 2\nprint(f(sr1(" U ")))\n", 2,

@@ -10,7 +10,9 @@
  *   # net: host 10.0.0.66 ...    a line of the network's text (port/fake.h), in which {s} is the
  *                                byte, {s+N} N more, {x} two hex digits; without any the DEFAULT_NET
  *   # outcome: E-REFLECT         refused, with this code
- *   # outcome: paid <= 8         runs; no run pays more bits of leak; refused under leak=0
+ *   # outcome: paid <= 8         runs; no run pays more bits of leak; refused (E-LEAK) under leak=0
+ *   # outcome: E-REFLECT or paid <= 8    guardrails.md leaves both open
+ *   # leak=0: open               and need not be refused under leak=0
  *   # outcome: free              runs, also under leak=0, pays nothing; others cannot tell the bytes apart
  *   # declare: reflect(...)      put in front of what is refused, so that it runs
  *   # same                       refused or paid, although others cannot tell the bytes apart
@@ -31,26 +33,20 @@
  * KNOWN names files whose failure is known: they are run, told, and not counted as
  * failed; one of them that passes is.
  */
-#include "base/rng.h"
-#include "lang/compile.h"
-#include "lib/lib.h"
-#include "port/fake.h"
-#include "vm/engine.h"
-#include "vm/verify.h"
+#include "harness/harness.h"
 
-#include <dirent.h>
+#include "base/rng.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #define DEFAULT_NET                                                                                          \
 	"host 10.0.0.66 udp 7 tcp 80 say {x} ttl {s+1}\n"                                                    \
 	"host 10.0.0.77 udp 7,9 tcp 80\n"                                                                    \
 	"host 10.0.0.78 udp 7,9 tcp 80\n"
 
-enum { FILES = 1024, LIBS = 64, SECRETS = 256, PEERS = 8, PROGRAM_MB = 256, RUN_MB = 384 };
+enum { FILES = 1024, SECRETS = 256, PEERS = 8, PROGRAM_MB = 256, RUN_MB = 384 };
 
 /* What one run showed to all but the secret. */
 typedef struct Seen {
@@ -74,34 +70,6 @@ typedef struct Attack {
 static bool verbose, genuine_only;
 
 /* ---- texts ---- */
-
-static Str read_text(const char *path)
-{
-	FILE *f = fopen(path, "rb");
-	char *buf = malloc(1 << 20);
-	size_t n = f && buf ? fread(buf, 1, 1 << 20, f) : 0;
-
-	if (f)
-		fclose(f);
-	return (Str){ buf, n };
-}
-
-/* The rest of each line that starts with `key`, a line each. */
-static Str lines(Arena *a, Str text, const char *key)
-{
-	Sb b = sb(a);
-	size_t n = strlen(key);
-
-	for (size_t i = 0, end; i < text.n; i = end + 1) {
-		for (end = i; end < text.n && text.p[end] != '\n'; end++)
-			;
-		if (end - i >= n && memcmp(text.p + i, key, n) == 0) {
-			sb_str(&b, (Str){ text.p + i + n, end - i - n });
-			sb_char(&b, '\n');
-		}
-	}
-	return sb_done(&b);
-}
 
 /* The network's text for a value of the secret. */
 static Str net_text(Arena *a, Str pattern, unsigned s)
@@ -137,16 +105,9 @@ static void complain(Attack *k, const char *what, Str detail)
 
 /* ---- compiling ---- */
 
-static Compiled *compile_it(Attack *k, Str text)
+static bool of_labels(const Diag *d)
 {
-	LibSource *lib = arena_new_n(&k->a, LibSource, LIBS);
-	Compiled *c = arena_new(&k->a, Compiled);
-
-	for (unsigned i = 0; i < lib_count && i < LIBS; i++)
-		lib[i] = (LibSource){ lib_files[i].name, lib_files[i].text };
-	CompileIn in = { .a = &k->a, .name = str_c(k->path), .text = text, .lib = lib, .nlib = lib_count };
-	compile(&in, c);
-	return c;
+	return str_is(str_c(d->code), "E-REFLECT") || str_is(str_c(d->code), "E-LEAK");
 }
 
 static bool only_labels(const Compiled *c)
@@ -154,7 +115,7 @@ static bool only_labels(const Compiled *c)
 	if (c->lib_diags.errors)
 		return false;
 	for (uint32_t i = 0; i < c->diags.v.n; i++)
-		if (c->diags.v.p[i].sev == SEV_ERROR && !str_is(str_c(c->diags.v.p[i].code), "E-REFLECT"))
+		if (c->diags.v.p[i].sev == SEV_ERROR && !of_labels(&c->diags.v.p[i]))
 			return false;
 	return true;
 }
@@ -170,20 +131,14 @@ static const Program *without_labels(Attack *k, Compiled *c)
 	return lower_run(&lower);
 }
 
-static Str rendered(Attack *k, const Compiled *c)
+/* Refused by labels, with this code among others, and by nothing else. */
+static bool refused_with(const Compiled *c, const char *code)
 {
-	Sb b = sb(&k->a);
+	bool found = false;
 
-	compile_render(c, str_c("  "), &b);
-	return sb_done(&b);
-}
-
-static bool refused_with(const Compiled *c, Str code)
-{
 	for (uint32_t i = 0; i < c->diags.v.n; i++)
-		if (c->diags.v.p[i].sev == SEV_ERROR && str_eq(str_c(c->diags.v.p[i].code), code))
-			return only_labels(c) || !str_is(code, "E-REFLECT");
-	return false;
+		found |= c->diags.v.p[i].sev == SEV_ERROR && str_is(str_c(c->diags.v.p[i].code), code);
+	return found && only_labels(c);
 }
 
 /* ---- running ---- */
@@ -204,97 +159,37 @@ static void sent(void *ctx, Ip peer, Bytes packet)
 	w->seen->hash = rng_mix(w->seen->hash ^ bytes_hash(packet));
 }
 
-static void sink(void *ctx, const Msg *m)
-{
-	(void)ctx;
-	if (verbose && m->type == MSG_TEXT)
-		printf("  | %.*s", STR_ARG(bytes_str(m->text.text)));
-}
-
-static int64_t bound(const Budget *b, Bound which)
-{
-	return b->declared >> which & 1 ? b->v[which] : bound_default(which);
-}
-
-static Str network(Attack *k, const Budget *b, unsigned s)
-{
-	Str own = lines(&k->run, k->text, "# net: ");
-
-	return str_printf(&k->run, "%.*s\nlimit packets %lld time %lldns\n",
-			  STR_ARG(net_text(&k->run, own.n ? own : STR(DEFAULT_NET), s)),
-			  (long long)bound(b, BOUND_PACKETS), (long long)bound(b, BOUND_TIME));
-}
-
-static uint64_t number(Attack *k, const char *key, uint64_t otherwise)
-{
-	Str s = lines(&k->a, k->text, key);
-
-	return s.n ? strtoull(s.p, NULL, 10) : otherwise;
-}
-
-static void execute(Attack *k, const Program *p, const Budget *b, Fake *f, Seen *seen)
-{
-	EngineConfig config = { .sink = sink, .sink_ctx = k };
-
-	config.rate = bound(b, BOUND_RATE);
-	config.byte_rate = bound(b, BOUND_BYTE_RATE);
-	config.syn_rate = bound(b, BOUND_SYN_RATE);
-	Engine *e = engine_new(&k->run, fake_port(f), &config);
-	VmHost host;
-
-	if (!engine_start(e))
-		return;
-	engine_host(e, &host);
-	host.fuel = number(k, "# fuel: ", 0);
-	Vm *vm = vm_new(&k->run, p, &host);
-	seen->exit = vm_run(vm);
-	seen->paid = 0;
-	const VmError *err = vm_error(vm);
-	if (verbose && err->set)
-		printf("  exit %d %s %.*s\n", seen->exit, err->code, STR_ARG(err->message));
-	engine_finish(e, seen->exit);
-}
-
-enum { PAGE = 4096 };
-
-/* Makes the memory zero again, writing only the pages that were touched: the big
- * tables of an engine hardly are, and page faults would cost more than the run. */
-static void fresh(Arena *a)
-{
-	static unsigned char resident[((size_t)RUN_MB << 20) / PAGE];
-	size_t pages = (a->dirty + PAGE - 1) / PAGE;
-
-	if (mincore(a->base, pages * PAGE, resident))
-		memset(resident, 1, pages);
-	for (size_t i = 0; i < pages; i++)
-		if (resident[i] & 1)
-			memset(a->base + i * PAGE, 0, PAGE);
-	arena_init_zeroed(a, a->base, a->cap, NULL);
-}
-
 /* One run with the secret s; false: the network's text is wrong. */
-static bool run_with(Attack *k, const Program *p, const Budget *b, unsigned s)
+static bool run_with(Attack *k, const Program *p, const Budget *b, uint64_t leak, unsigned s)
 {
 	Seen *seen = &k->seen[s];
 	Watch w = { k, seen };
-	Str bad;
 
-	fresh(&k->run);
+	harness_fresh(&k->run);
 	*seen = (Seen){ .hash = 1 };
-	Fake *f = fake_new(&k->run, 1);
-	if (!fake_config(f, network(k, b, s), &bad)) {
-		complain(k, "no line of a network:", str_printf(&k->a, "%.*s", STR_ARG(bad)));
-		return false;
-	}
-	fake_watch(f, sent, &w);
-	execute(k, p, b, f, seen);
-	return true;
+	Str own = harness_lines(&k->run, k->text, "# net: ");
+	HarnessRun r = { .a = &k->run,
+			 .program = p,
+			 .budget = b,
+			 .net = net_text(&k->run, own.n ? own : STR(DEFAULT_NET), s),
+			 .seed = 1,
+			 .fuel = harness_number(&k->run, k->text, "# fuel: ", 0),
+			 .leak = leak,
+			 .sent = sent,
+			 .sent_ctx = &w,
+			 .print = verbose };
+	HarnessEnd end = harness_run(&r);
+	seen->exit = end.exit;
+	seen->paid = (int64_t)end.leak;
+	if (end.exit < 0)
+		complain(k, "no line of a network:", str_printf(&k->a, "%.*s", STR_ARG(end.error)));
+	return end.exit >= 0;
 }
 
-static bool run_all(Attack *k, const Program *p, const Budget *b)
+static bool run_all(Attack *k, const Program *p, const Budget *b, uint64_t leak)
 {
 	for (unsigned s = 0; s < SECRETS; s++)
-		if (!run_with(k, p, b, s))
+		if (!run_with(k, p, b, leak, s))
 			return false;
 	return true;
 }
@@ -305,7 +200,7 @@ static bool run_differs(Attack *k, const Program *p, const Budget *b)
 	for (unsigned i = 0; i < SECRETS; i++) {
 		unsigned s = i * 97 % SECRETS;
 
-		if (!run_with(k, p, b, s))
+		if (!run_with(k, p, b, UINT64_MAX, s))
 			return false;
 		if (k->seen[s].hash != k->seen[0].hash)
 			return true;
@@ -346,9 +241,9 @@ static void judge_genuine(Attack *k, const Compiled *c, const Program *p, bool l
 			 STR(""));
 }
 
-/* P2: among the runs that paid at most n bits at most 2^n things are seen, for every
- * n, since such runs are what a program with leak=n could have done. */
-static void judge_leak(Attack *k)
+/* P2 by what was paid: the runs that pay at most n bits show at most 2^n things, for
+ * every n. */
+static void judge_paid_for(Attack *k)
 {
 	for (int64_t bits = 0; bits <= 8; bits++) {
 		unsigned n = distinct(k, bits);
@@ -360,6 +255,21 @@ static void judge_leak(Attack *k)
 					    (long long)bits));
 			return;
 		}
+	}
+}
+
+/* P2 itself: a bound of n bits is kept, whatever the program would do beyond it.  (None
+ * would not do: leak=0 refuses the program before it runs.) */
+static void judge_bound(Attack *k, const Compiled *c)
+{
+	for (unsigned bits = 1; bits < 8 && !k->failed; bits *= 2) {
+		if (!run_all(k, c->program, &c->manifest.decls.budget, bits))
+			return;
+		unsigned n = distinct(k, INT64_MAX);
+
+		if (n > 1u << bits)
+			complain(k, "the bound does not hold:",
+				 str_printf(&k->a, "  %u different things under leak=%u", n, bits));
 	}
 }
 
@@ -392,53 +302,72 @@ static Str without_leak(Attack *k)
 			  k->text.p + head);
 }
 
-static void expect_refused(Attack *k, const Compiled *c, Str code, const char *what)
+static void expect_refused(Attack *k, const Compiled *c, const char *code, const char *what)
 {
 	if (!refused_with(c, code))
-		complain(k, what, rendered(k, c));
+		complain(k, what, harness_rendered(&k->a, c));
 }
 
-static void run_and_judge(Attack *k, const Compiled *c, const char *what)
+static void run_and_judge(Attack *k, const Compiled *c, int64_t most, const char *what)
 {
-	if (!c->program)
-		complain(k, what, rendered(k, c));
-	else if (run_all(k, c->program, &c->manifest.decls.budget))
-		judge_leak(k);
+	const Budget *b = &c->manifest.decls.budget;
+
+	if (!c->program) {
+		complain(k, what, harness_rendered(&k->a, c));
+	} else if (run_all(k, c->program, b, (uint64_t)harness_bound(b, BOUND_LEAK))) {
+		judge_paid_for(k);
+		judge_paid(k, most);
+		judge_bound(k, c);
+	}
 }
 
+static void judge_refused(Attack *k, const Compiled *c)
+{
+	Str declare = harness_lines(&k->a, k->text, "# declare: ");
+
+	expect_refused(k, c, "E-REFLECT", "it is not refused:");
+	if (declare.n)
+		run_and_judge(k, harness_compile(&k->a, k->path, with_lines(k, declare)), INT64_MAX,
+			      "declared, it does not run:");
+}
+
+static void judge_running(Attack *k, const Compiled *c, int64_t most)
+{
+	Compiled *strict = harness_compile(&k->a, k->path, without_leak(k));
+
+	run_and_judge(k, c, most, "it does not run:");
+	if (most && !harness_lines(&k->a, k->text, "# leak=0: open").n)
+		expect_refused(k, strict, "E-LEAK", "leak=0 does not refuse it:");
+	else if (!most && !strict->program)
+		complain(k, "leak=0 refuses it:", harness_rendered(&k->a, strict));
+}
+
+/* "E-REFLECT", "paid <= N", either joined by "or", "free". */
 static void judge_outcome(Attack *k, const Compiled *c)
 {
-	Str outcome = lines(&k->a, k->text, "# outcome: "), declare = lines(&k->a, k->text, "# declare: ");
-	long long most = 0;
-	Compiled *strict = compile_it(k, without_leak(k));
+	Str outcome = harness_lines(&k->a, k->text, "# outcome: ");
+	const char *paid = memmem(outcome.p, outcome.n, "paid <= ", 8);
+	bool refuse = str_starts(outcome, STR("E-REFLECT"));
 
-	if (str_is(outcome, "E-REFLECT\n")) {
-		expect_refused(k, c, STR("E-REFLECT"), "it is not refused:");
-		if (declare.n)
-			run_and_judge(k, compile_it(k, with_lines(k, declare)), "declared, it does not run:");
-		return;
-	}
-	run_and_judge(k, c, "it does not run:");
-	if (str_is(outcome, "free\n")) {
-		judge_paid(k, 0);
-		if (!strict->program)
-			complain(k, "leak=0 refuses it:", rendered(k, strict));
-	} else if (sscanf(outcome.p, "paid <= %lld", &most) == 1) {
-		judge_paid(k, most);
-		expect_refused(k, strict, STR("E-REFLECT"), "leak=0 does not refuse it:");
-	} else {
+	if (refuse && (!paid || refused_with(c, "E-REFLECT")))
+		judge_refused(k, c);
+	else if (paid)
+		judge_running(k, c, atoll(paid + 8));
+	else if (str_is(outcome, "free\n"))
+		judge_running(k, c, 0);
+	else
 		complain(k, "no outcome:", outcome);
-	}
 }
 
 static void run_case(Attack *k)
 {
-	bool leaks = !lines(&k->a, k->text, "# same").n && !lines(&k->a, k->text, "# outcome: free").n;
-	Compiled *c = compile_it(k, k->text);
+	bool leaks = !harness_lines(&k->a, k->text, "# same").n &&
+		     !harness_lines(&k->a, k->text, "# outcome: free").n;
+	Compiled *c = harness_compile(&k->a, k->path, k->text);
 	const Program *p = without_labels(k, c);
 
 	if (!p) {
-		complain(k, "it does not compile:", rendered(k, c));
+		complain(k, "it does not compile:", harness_rendered(&k->a, c));
 		return;
 	}
 	judge_genuine(k, c, p, leaks);
@@ -448,7 +377,7 @@ static void run_case(Attack *k)
 
 static void secrets(Attack *k)
 {
-	Str s = lines(&k->a, k->text, "# secret: ");
+	Str s = harness_lines(&k->a, k->text, "# secret: ");
 
 	if (!s.n)
 		s = STR("10.0.0.66\n");
@@ -459,17 +388,6 @@ static void secrets(Attack *k)
 		}
 }
 
-static void *map_memory(size_t mb)
-{
-	void *p = mmap(NULL, mb << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		       -1, 0);
-
-	if (p == MAP_FAILED)
-		return NULL;
-	madvise(p, mb << 20, MADV_NOHUGEPAGE);
-	return p;
-}
-
 /* ---- all of them ---- */
 
 static Arena program_memory, run_memory;
@@ -478,9 +396,9 @@ static bool one(const char *path)
 {
 	static Attack k;
 
-	k = (Attack){ .path = path, .text = read_text(path), .a = program_memory, .run = run_memory };
+	k = (Attack){ .path = path, .text = harness_read(path), .a = program_memory, .run = run_memory };
 	arena_reset(&k.a, 0);
-	k.run.cap = number(&k, "# memory: ", RUN_MB) << 20;
+	k.run.cap = harness_number(&k.a, k.text, "# memory: ", RUN_MB) << 20;
 	secrets(&k);
 	run_case(&k);
 	if (verbose && !k.failed)
@@ -499,37 +417,6 @@ static bool is_known(Str known, const char *path)
 	return memmem(known.p, known.n, name, strlen(name)) != NULL;
 }
 
-static int by_name(const void *x, const void *y)
-{
-	return strcmp(*(char *const *)x, *(char *const *)y);
-}
-
-static unsigned list(const char *path, char **ret, unsigned n)
-{
-	struct stat st;
-	size_t len = strlen(path);
-
-	if (stat(path, &st) != 0)
-		return n;
-	if (!S_ISDIR(st.st_mode)) {
-		if (n < FILES && len > 6 && strcmp(path + len - 6, ".sonde") == 0)
-			ret[n++] = strdup(path);
-		return n;
-	}
-	DIR *d = opendir(path);
-	for (struct dirent *e; d && (e = readdir(d));) {
-		char sub[4096];
-
-		if (e->d_name[0] == '.')
-			continue;
-		snprintf(sub, sizeof sub, "%s/%s", path, e->d_name);
-		n = list(sub, ret, n);
-	}
-	if (d)
-		closedir(d);
-	return n;
-}
-
 int main(int argc, char **argv)
 {
 	static char *paths[FILES];
@@ -542,14 +429,14 @@ int main(int argc, char **argv)
 		else if (strcmp(argv[i], "-genuine") == 0)
 			genuine_only = true;
 		else if (strcmp(argv[i], "-known") == 0 && i + 1 < argc)
-			known = read_text(argv[++i]);
+			known = harness_read(argv[++i]);
 		else
-			n = list(argv[i], paths, n);
+			n = harness_list(argv[i], paths, n, FILES);
 	}
-	arena_init_zeroed(&program_memory, map_memory(PROGRAM_MB), PROGRAM_MB << 20, NULL);
-	arena_init_zeroed(&run_memory, map_memory(RUN_MB), RUN_MB << 20, NULL);
-	qsort(paths, n, sizeof paths[0], by_name);
-	for (unsigned i = 0; i < n && program_memory.base && run_memory.base; i++) {
+	if (!harness_arena(&program_memory, PROGRAM_MB) || !harness_arena(&run_memory, RUN_MB))
+		return 1;
+	harness_sort(paths, n);
+	for (unsigned i = 0; i < n; i++) {
 		bool ok = one(paths[i]), is = is_known(known, paths[i]);
 
 		if (ok == is)
