@@ -53,7 +53,8 @@
 #define LIMIT_APPROVAL_LINES 60		/* lines that a person is shown: more can only be refused */
 #define LIMIT_APPROVAL (256u * 1024)	/* bytes of a request for approval */
 #define LIMIT_REQUESTS 8		/* requests that wait, a user */
-#define LIMIT_APPROVED_RUNS 1000	/* runs that one approval may be good for */
+#define LIMIT_REQUESTS_SHOWN 128	/* requests that a list shows */
+#define LIMIT_APPROVED_RUNS 100	/* runs that one approval may be good for */
 #define LIMIT_RECORD (256u * 1024 * 1024)	/* bytes of a recorded run that replay reads */
 #define LIMIT_RECORD_STREAM (LIMIT_RECORD - 8u * 1024 * 1024) /* of these, messages of engine and gate */
 #define LIMIT_BACKLOG (32u * 1024 * 1024) /* bytes waiting for the engine; FRAMEs beyond are dropped and counted */

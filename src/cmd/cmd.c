@@ -27,6 +27,34 @@ Arena cmd_arena(size_t size)
 	return a;
 }
 
+void cmd_json_lines(Json *j, Str text)
+{
+	json_open(j, '[');
+	for (size_t i = 0; i < text.n;) {
+		const char *nl = memchr(text.p + i, '\n', text.n - i);
+		size_t end = nl ? (size_t)(nl - text.p) : text.n;
+
+		json_str(j, (Str){ text.p + i, end - i });
+		i = end + 1;
+	}
+	json_close(j, ']');
+}
+
+Str cmd_escaped_lines(Arena *a, Str text)
+{
+	Sb out = sb(a);
+
+	for (size_t at = 0; at < text.n;) {
+		const char *nl = memchr(text.p + at, '\n', text.n - at);
+		size_t end = nl ? (size_t)(nl - text.p) : text.n;
+
+		escape_source(&out, (Str){ text.p + at, end - at });
+		sb_char(&out, '\n');
+		at = end + 1;
+	}
+	return sb_done(&out);
+}
+
 bool cmd_write(int fd, Str s)
 {
 	while (s.n) {

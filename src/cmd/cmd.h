@@ -23,6 +23,7 @@ extern const Command cmd_check;
 extern const Command cmd_replay;
 extern const Command cmd_fmt;
 extern const Command cmd_policy;
+extern const Command cmd_approve;
 extern const Command cmd_ledger;
 extern const Command cmd_audit;
 extern const Command cmd_doc;
@@ -68,6 +69,11 @@ int cmd_open_new(const char *option, const char *path);
 
 /* SHA-256 as hex. */
 Str cmd_sha256(Arena *a, Str text);
+
+/* Lines as an array of texts. */
+void cmd_json_lines(struct Json *j, Str text);
+/* Foreign text for a terminal: what is hidden is escaped, line ends stay. */
+Str cmd_escaped_lines(Arena *a, Str text);
 
 /* All of s to a file descriptor; false if that failed. */
 bool cmd_write(int fd, Str s);

@@ -6,6 +6,7 @@
 #include "base/escape.h"
 #include "base/limits.h"
 #include "cmd/cmd.h"
+#include "cmd/ledgers.h"
 #include "cmd/policies.h"
 
 #include <errno.h>
@@ -74,6 +75,11 @@ static int write_policy(Str text)
 
 /* ---- show, check ---- */
 
+typedef struct HourUse {
+	const char *session;
+	LedgerCount used;
+} HourUse;
+
 static void builtin_text(Sb *out)
 {
 	bool first = true;
@@ -88,6 +94,48 @@ static void builtin_text(Sb *out)
 #undef ROW_
 	sb_cstr(out, ")\n# any unicast peer as by reach(peer) alone, never this host itself; no spoof, capture or listen\n"
 		     "zone(all)\n");
+}
+
+static void find_used(void *ctx, char kind, const LedgerRow *r, int64_t now)
+{
+	HourUse *u = ctx;
+
+	if (kind == 's' && strcmp(r->name, u->session) == 0)
+		u->used = ledger_row_sum(r, LEDGER_HOUR, now);
+}
+
+/* The lowest bound of all policies, and what of it is used; nothing if there is none. */
+static void hour_text(Arena *a, const PolicyList *list, Sb *out)
+{
+	static const struct {
+		Bound bound;
+		LedgerKind kind;
+	} rows[] = { { BOUND_HOUR_PACKETS, LEDGER_PACKETS }, { BOUND_HOUR_BYTES, LEDGER_BYTES }, { BOUND_HOUR_SYN, LEDGER_SYN } };
+	HourUse u = { .session = ledgers_session(a) };
+	Ledger l;
+	const char *why = ledgers_open(a, &l);
+
+	if (!why) {
+		why = ledger_each(&l, find_used, &u);
+		ledgers_close(&l);
+	}
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		int64_t least = 0;
+
+		for (uint32_t k = 0; k < list->n; k++) {
+			const Budget *b = &list->p[k].decls.budget;
+
+			if (b->declared >> rows[i].bound & 1 && (!least || b->v[rows[i].bound] < least))
+				least = b->v[rows[i].bound];
+		}
+		if (!least)
+			continue;
+		sb_printf(out, "# %s=%lld: ", bound_name(rows[i].bound), (long long)least);
+		if (why)
+			sb_printf(out, "nothing can be sent: %s\n", why);
+		else
+			sb_printf(out, "%llu used by %s in the last hour\n", (unsigned long long)u.used.v[rows[i].kind], u.session);
+	}
 }
 
 static int show(Arena *a, const PolicyOptions *o)
@@ -117,6 +165,7 @@ static int show(Arena *a, const PolicyOptions *o)
 	}
 	if (p.n + !p.installed > 1)
 		sb_cstr(&out, "# all of these hold at once\n");
+	hour_text(a, &list, &out);
 	return cmd_write(1, sb_done(&out)) ? SONDE_EXIT_OK : SONDE_EXIT_ENVIRONMENT;
 }
 
@@ -249,17 +298,23 @@ static void zones_text(Str zones, Sb *out)
 		each_word(zones, "zone(\"", "\")\n", out);
 }
 
+/* guardrails.md 2 and 3: what an agent gets beside the ceilings. */
+static const char mcp_budget[] = ",\n       peer_rate=100, peer_syn_rate=20, hour_packets=20000, hour_bytes=50MB, hour_syn=1000";
+
 static int init(Arena *a, const PolicyOptions *o)
 {
 	Sb out = sb(a);
+	bool mcp = o->args.n == 2 && strcmp(o->args.v[1], "mcp") == 0;
 
+	if (o->args.n > 2 || (o->args.n == 2 && !mcp))
+		return cmd_fail(SONDE_EXIT_USAGE, "policy init %s: mcp, or nothing, may stand there", o->args.v[1]);
 	if (access(POLICY_SYSTEM_PATH, F_OK) == 0 && !o->replace)
 		return cmd_fail(SONDE_EXIT_ENVIRONMENT,
 				POLICY_SYSTEM_PATH " exists: edit it, or add --replace to write a new one");
 	sb_cstr(&out, "# What programs may do on this host. `sonde doc policy` explains each word;\n"
 		      "# `sonde policy check` reads a file before you install it.\n"
-		      "budget(packets=20000, bytes=50MB, rate=20000, syn=1000, syn_rate=100, time=600, leak=1024,\n"
-		      "       peer_rate=100, peer_syn_rate=20)\n");
+		      "budget(packets=20000, bytes=50MB, rate=20000, syn=1000, syn_rate=100, time=600, leak=1024");
+	sb_printf(&out, "%s)\n", mcp ? mcp_budget : "");
 	for (unsigned i = 0; i < o->reach.n; i++)
 		each_word(str_c(o->reach.v[i]), "reach(\"", "\")\n", &out);
 	if (!o->reach.n && isatty(STDIN_FILENO))
@@ -275,6 +330,8 @@ static int init(Arena *a, const PolicyOptions *o)
 		return cmd_fail(SONDE_EXIT_USAGE, "a policy without reach allows any peer: name networks, with --reach NET");
 	if (!is_policy(a, text))
 		return SONDE_EXIT_CHECK;
+	if (mcp && access(LEDGER_PATH, F_OK) != 0 && ledgers_init(false)) /* its bounds are kept there */
+		return SONDE_EXIT_ENVIRONMENT;
 	return write_policy(text);
 }
 
@@ -296,10 +353,12 @@ static int run_policy(const Command *c, const void *options)
 
 const Command cmd_policy = {
 	.name = "policy",
-	.args = "show | check FILE... | init | allow PEER",
+	.args = "show | check FILE... | init [mcp] | allow PEER",
 	.summary = "show, check or write what programs may do on this host",
-	.doc = "show prints every policy in force: the installed file or the built-in one, each --policy, SONDE_POLICY. "
-	       "check reads files and says what is wrong with them. init asks and writes " POLICY_SYSTEM_PATH "; "
+	.doc = "show prints every policy in force: the installed file or the built-in one, each --policy, SONDE_POLICY; and what "
+	       "is used of the bounds an hour. "
+	       "check reads files and says what is wrong with them. init asks and writes " POLICY_SYSTEM_PATH "; init mcp, "
+	       "for agents, adds rates to each peer and bounds an hour, and makes the ledger that keeps these; "
 	       "allow adds a peer to it. Policies are written in the language's own declarations: `sonde doc policy`.",
 	.opts = policy_opts,
 	.nopts = sizeof policy_opts / sizeof policy_opts[0],

@@ -206,6 +206,8 @@ static int run_run(const Command *cmd, const void *options)
 			   .record_fd = -1,
 			   .seed = ro.seed,
 			   .session = ledgers_session(&s.a),
+			   .params = params_text(&s.a, job.param, job.nparam),
+			   .build = str_printf(&s.a, SONDE_VERSION " %s", build_id()).p,
 			   .iface = o->iface,
 			   .insecure_dev = o->insecure_dev };
 	exit = prepare(o, &s, &policies, &run, &reader);

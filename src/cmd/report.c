@@ -195,6 +195,10 @@ void report_event(Report *r, const Msg *m)
 	case MSG_NOTE:
 		report_note(r, keep(r, m->note.text));
 		break;
+	case MSG_APPROVAL:
+		r->approval_hash = keep(r, m->approval.hash);
+		r->approval_text = keep(r, m->approval.text);
+		break;
 	case MSG_GATE_STAT:
 		r->gate_stat = *m;
 		break;
@@ -330,6 +334,23 @@ static void text_stats(Report *r, Sb *out)
 	sb_printf(out, "  seed %llu\n", (unsigned long long)r->opt.seed);
 }
 
+/* What would have to be approved, as whoever approves will see it. */
+static void text_approval(Report *r, Sb *out)
+{
+	if (!r->approval_hash.n)
+		return;
+	sb_cstr(out, "needs approval:\n");
+	for (size_t i = 0; i < r->approval_text.n;) {
+		const char *nl = memchr(r->approval_text.p + i, '\n', r->approval_text.n - i);
+		size_t end = nl ? (size_t)(nl - r->approval_text.p) : r->approval_text.n;
+
+		sb_cstr(out, "  ");
+		escape_line(out, (Str){ r->approval_text.p + i, end - i });
+		sb_char(out, '\n');
+		i = end + 1;
+	}
+}
+
 static void text_error(Report *r, Sb *out)
 {
 	if (!r->error.n)
@@ -364,6 +385,7 @@ static void end_text(Report *r)
 	out = sb(r->a);
 	for (uint32_t i = 0; i < r->diags.v.n; i++)
 		diag_render(&r->diags.v.p[i], r->opt.name, r->opt.source, &out);
+	text_approval(r, &out);
 	text_error(r, &out);
 	cmd_write(STDERR_FILENO, sb_done(&out));
 }
@@ -527,6 +549,14 @@ static void end_json(Report *r)
 	for (uint32_t i = 0; i < r->notes.n; i++)
 		json_str(&j, r->notes.p[i]);
 	json_close(&j, ']');
+	if (r->approval_hash.n) {
+		json_key(&j, "approval");
+		json_open(&j, '{');
+		json_kstr(&j, "hash", r->approval_hash);
+		json_key(&j, "rendering");
+		cmd_json_lines(&j, r->approval_text);
+		json_close(&j, '}');
+	}
 	cmd_json_diags(&j, &r->diags, r->opt.source);
 	json_error(r, &j);
 	json_kint(&j, "exit", r->exit);

@@ -51,6 +51,7 @@ typedef struct Report {
 	Str manifest_json; /* empty: none */
 	ReportItem error;  /* a: code, b: message; n: 1 if there is one */
 	Span error_span;
+	Str approval_hash, approval_text; /* what a person would have to approve */
 	Msg gate_stat;     /* type NONE: there was no gate */
 	size_t written;    /* bytes of output shown or kept */
 	size_t cut;        /* bytes of output beyond max_output */

@@ -329,6 +329,7 @@ static void sample_decls(Arena *a, Decls *d)
 	vec_push(a, &d->resolvers, ip("10.0.0.53"));
 	d->approve = APPROVE_SPOOF | APPROVE_CAPTURE;
 	d->approve_leak = 512;
+	d->approve_runs = 7;
 	vec_push(a, &d->approve_reach, range("10.9.0.0", "10.9.255.255"));
 	vec_push(a, &d->may_follow, range("10.1.0.0", "10.1.255.255"));
 	vec_push(a, &d->may_follow, range("10.2.0.0", "10.2.255.255"));
@@ -390,6 +391,7 @@ static void manifest_comes_back(void **state)
 	assert_int_equal(d->listen.p[0].port, 8080);
 	assert_true(str_is(d->zones.p[0], "acme.corp") && d->zone_set && !d->zone_all);
 	assert_int_equal(d->approve_leak, 512);
+	assert_int_equal(d->approve_runs, 7);
 	assert_int_equal(d->may_follow.n, 2);
 	assert_true(str_is(d->file, "/etc/sonde/p\xc3\xb6licy.sonde"));
 	assert_int_equal(got.emit.p[0].span.to, 65000);

@@ -160,6 +160,7 @@ typedef struct Decls {
 	VEC(Ip) resolvers;
 	uint32_t approve; /* bit per ApproveWord */
 	int64_t approve_leak;
+	int64_t approve_runs; /* that one approval is good for; 0: not said */
 	VEC(Target) approve_reach;
 	VEC(Target) may_follow; /* pairs: from, to */
 	VEC(Target) relay;

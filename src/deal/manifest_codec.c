@@ -330,6 +330,7 @@ static void x_decls(Walk *k, Decls *d)
 	X_LIST(k, &d->resolvers, x_ip);
 	x_mask(k, &d->approve, 3);
 	x_count64(k, &d->approve_leak);
+	x_count64(k, &d->approve_runs);
 	X_LIST(k, &d->approve_reach, x_target);
 	X_LIST(k, &d->may_follow, x_target);
 	X_LIST(k, &d->relay, x_target);

@@ -83,11 +83,11 @@ void loader_note_findings(Loader *l, uint32_t from)
 
 		finding_text(f, l->o->program_name, l->o->program, &text);
 		s = sb_done(&text);
-		gate_note(l->fds.cmd, f->refused ? 2 : 0, "%.*s", (int)(s.n ? s.n - 1 : 0), s.p);
+		gate_note(l->fds.cmd, f->refused || f->person ? 2 : 0, "%.*s", (int)(s.n ? s.n - 1 : 0), s.p);
 	}
 }
 
-static RulesInput rules_input(const Loader *l)
+RulesInput loader_rules_input(const Loader *l)
 {
 	return (RulesInput){ .policies = l->policies.p,
 			     .npolicies = l->policies.n,
@@ -97,7 +97,8 @@ static RulesInput rules_input(const Loader *l)
 			     .own = l->own,
 			     .nown = l->g->links.naddr,
 			     .zone_default_all = !l->o->zones_none,
-			     .ledger = l->ledger.fd >= 0 };
+			     .ledger = l->ledger.fd >= 0,
+			     .approvable = true };
 }
 
 static bool refused(Loader *l)
@@ -132,7 +133,7 @@ static void resolvers_of(Loader *l)
 
 static bool look_up_names(Loader *l)
 {
-	RulesInput in = rules_input(l);
+	RulesInput in = loader_rules_input(l);
 
 	if (!l->manifest.names.n && !l->manifest.uses_resolver)
 		return true;
@@ -159,7 +160,7 @@ static bool look_up_names(Loader *l)
 static bool make_rules(Loader *l)
 {
 	uint32_t told = l->findings.v.n;
-	RulesInput in = rules_input(l);
+	RulesInput in = loader_rules_input(l);
 
 	l->rules = rules_make(&in, &l->findings);
 	loader_note_findings(l, told);
@@ -171,7 +172,7 @@ static bool make_rules(Loader *l)
 static bool load(Loader *l)
 {
 	return read_policies(l) && loader_ledger(l) && read_manifest(l) && look_up_names(l) && make_rules(l) &&
-	       loader_plan(l) && loader_open(l) && loader_gate_init(l) && loader_started(l);
+	       loader_links(l) && loader_approval(l) && loader_plan(l) && loader_open(l) && loader_gate_init(l) && loader_started(l);
 }
 
 /* The engine is told that nothing will run, cmd why. */

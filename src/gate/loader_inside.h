@@ -4,6 +4,7 @@
  *
  *   loader.c       the process: manifest, policies, names, rules
  *   loader_plan.c  interfaces, ports and filters -> the plan
+ *   loader_approval.c what a person has to approve, and whether one has
  *   loader_state.c what outlives a run: ledger, log
  *   loader_start.c the opener's answer, the gate's state, what the engine is told
  */
@@ -36,6 +37,8 @@ typedef struct Loader {
 	Ledger ledger; /* fd -1: there is none */
 	PlanState state;
 	LedgerCount early; /* reserved for look-ups */
+	bool approved;	   /* by a person: what the hash names */
+	Hash approval;
 	uint64_t start_seq; /* the line of the log that the run began with */
 	uint8_t *held_ports[2]; /* of TCP and UDP: a bit for each free port that another session still has */
 	Plan *plan;
@@ -61,7 +64,13 @@ bool loader_port_held(Loader *l, uint8_t proto, uint16_t port); /* a free port, 
 void loader_ports_warm(Loader *l, uint8_t proto, const PortSet *named); /* fails if one of them is */
 void loader_settle(Loader *l);	/* the run is over */
 
+/* loader_approval.c: a run that needs a person has one's approval; false after
+ * loader_fail(). */
+bool loader_approval(Loader *l);
+RulesInput loader_rules_input(const Loader *l);
+
 /* loader_plan.c: false after loader_fail(). */
+bool loader_links(Loader *l); /* which interfaces may be sent on */
 bool loader_plan(Loader *l);
 
 /* loader_start.c */

@@ -288,6 +288,11 @@ static uint32_t rx_buffer(const Rules *r)
 	return want < RX_LEAST ? RX_LEAST : want > RX_MOST ? RX_MOST : (uint32_t)want;
 }
 
+bool loader_links(Loader *l)
+{
+	return choose_ifaces(l);
+}
+
 bool loader_plan(Loader *l)
 {
 	Str why = { 0 };
@@ -296,7 +301,7 @@ bool loader_plan(Loader *l)
 	l->plan->magic = PLAN_MAGIC;
 	l->plan->rcvbuf = rx_buffer(l->rules);
 	l->plan->sndbuf = TX_BUFFER;
-	if (!choose_ifaces(l) || !plan_ifaces(l))
+	if (!plan_ifaces(l))
 		return false;
 	if (!filters_capture(l->rules, l->a, &l->g->capture, &why))
 		return loader_fail(l, SONDE_EXIT_POLICY, "%.*s", STR_ARG(why));

@@ -7,6 +7,7 @@
 
 #include "base/exits.h"
 #include "deal/manifest_codec.h"
+#include "gate/approval.h"
 #include "sys/proc.h"
 
 #include <errno.h>
@@ -169,16 +170,14 @@ static void write_start(LogLine *line, void *ctx)
 	Loader *l = ctx;
 	uint8_t *buf = arena_alloc(l->a, LIMIT_MSG);
 	Writer w = writer(buf, LIMIT_MSG);
-	Sha256 policy;
 
-	sha256_init(&policy);
-	for (uint32_t i = 0; i < l->policies.n; i++)
-		sha256_add_sized(&policy, str_bytes(l->policies.p[i].text));
 	manifest_encode(&l->manifest, &w);
 	log_str(line, "program_name", bytes_str(bytes_slice(str_bytes(l->o->program_name), 0, 200)));
 	log_hash(line, "program", sha256(str_bytes(l->o->program)));
-	log_hash(line, "policy", sha256_done(&policy));
+	log_hash(line, "policy", approval_policy_hash(l->policies.p, l->policies.n));
 	log_hash(line, "claimed_manifest", sha256(wr_done(&w)));
+	if (l->approved)
+		log_hash(line, "approval", l->approval);
 	if (l->rules) {
 		log_num(line, "packets_most", (uint64_t)l->rules->budget.v[BOUND_PACKETS]);
 		log_num(line, "looked_up", l->lookups.queries);

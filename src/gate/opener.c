@@ -2,17 +2,15 @@
 #include "gate/opener.h"
 
 #include "base/exits.h"
-#include "gate/ledger.h"
 #include "gate/netd.h"
+#include "gate/opener_state.h"
 #include "gate/plan.h"
 #include "sys/nft.h"
 #include "sys/packet.h"
 #include "sys/proc.h"
 #include "sys/sandbox.h"
-#include "sys/state.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,6 +23,7 @@ typedef struct Opener {
 	int gate_fd;
 	int warm; /* keeps stamping on from the first moment */
 	Nft *nft;
+	OpenerState state;
 	Plan plan;
 	PlanOpened opened;
 	int sockets[SOCKETS];
@@ -170,30 +169,6 @@ static int open_by_plan(Opener *o)
 	return 0;
 }
 
-/* ---- what outlives a run ---- */
-
-/* By the binary's group, or as root; before either is given up. */
-static int state_tell(Opener *o)
-{
-	PlanState s = { 0 };
-	int fds[2], n = 0, r = state_group_use(), folder = r ? r : state_folder(NULL);
-	int ledger = folder < 0 ? folder : state_file(folder, LEDGER_FILE, O_RDWR);
-	int log = folder < 0 ? folder : state_file(folder, LEDGER_LOG, O_RDWR | O_APPEND);
-
-	if (ledger >= 0)
-		fds[n++] = ledger;
-	if (log >= 0)
-		fds[n++] = log;
-	s.ledger_err = ledger < 0 ? -ledger : 0;
-	s.log_err = log < 0 ? -log : 0;
-	r = proc_send(o->gate_fd, BYTES(&s, sizeof s), fds, (size_t)n);
-	for (int i = 0; i < n; i++)
-		proc_close(&fds[i]);
-	if (folder >= 0)
-		close(folder);
-	return r;
-}
-
 /* ---- the process ---- */
 
 static bool drop_to(uint64_t caps)
@@ -201,13 +176,38 @@ static bool drop_to(uint64_t caps)
 	return sandbox_caps_keep(caps) == 0;
 }
 
+static int answer_ask(Opener *o, const PlanAsk *ask)
+{
+	int fd = opener_state_ask(&o->state, ask);
+	PlanAskAnswer a = { .err = fd < 0 ? -fd : 0 };
+	int r = proc_send(o->gate_fd, BYTES(&a, sizeof a), &fd, fd >= 0);
+
+	proc_close(&fd);
+	return r;
+}
+
+/* Bytes of the plan, after what is asked for before it. */
+static ssize_t take_plan(Opener *o)
+{
+	for (unsigned asks = 0;; asks++) {
+		ssize_t n = proc_recv(o->gate_fd, &o->plan, sizeof o->plan, NULL, 0, NULL);
+		PlanAsk ask;
+
+		if (n != sizeof ask || asks == PLAN_ASKS)
+			return n;
+		memcpy(&ask, &o->plan, sizeof ask);
+		if (answer_ask(o, &ask))
+			return -EPIPE;
+	}
+}
+
 static int serve(Opener *o)
 {
-	ssize_t n = proc_recv(o->gate_fd, &o->plan, sizeof o->plan, NULL, 0, NULL);
+	ssize_t n = take_plan(o);
 
 	if (n <= 0)
 		return SONDE_EXIT_OK; /* the run ended before it needed a socket */
-	if (n != sizeof o->plan || open_by_plan(o) || send_all(o))
+	if (n != sizeof o->plan || opener_state_close(&o->state) || open_by_plan(o) || send_all(o))
 		return SONDE_EXIT_ENVIRONMENT;
 	close_all(o);
 	if (!drop_to(SANDBOX_CAP_NET_ADMIN) || sandbox_filter(SANDBOX_NETD))
@@ -226,7 +226,7 @@ int opener_main(int gate_fd, uint32_t number)
 	if (!o)
 		return SONDE_EXIT_ENVIRONMENT;
 	o->gate_fd = gate_fd;
-	if (state_tell(o) || state_group_drop() || sandbox_leave_root(caps & sandbox_caps(), &who) || !drop_to(caps))
+	if (opener_state_open(&o->state, gate_fd) || sandbox_leave_root(caps & sandbox_caps(), &who) || !drop_to(caps))
 		return SONDE_EXIT_ENVIRONMENT;
 	o->warm = packet_warm_up();
 	o->nft = nft_open(number);

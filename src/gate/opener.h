@@ -2,7 +2,8 @@
  *
  * Opener, then netd: the one process with capabilities.
  *
- * It reads nothing but one plan of fixed size and requests of four bytes, all from
+ * It reads nothing but one plan of fixed size, questions of a number and a hash before
+ * it (gate/opener_state.h), and requests of four bytes, all from
  * the loader that becomes the gate.  With CAP_NET_RAW and CAP_NET_ADMIN it opens
  * the packet sockets of the plan and passes them on; then it keeps CAP_NET_ADMIN
  * alone and looks after the owner table until the gate's end of the channel closes.

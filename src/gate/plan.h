@@ -9,6 +9,7 @@
 #define SONDE_GATE_PLAN_H
 
 #include "base/limits.h"
+#include "base/sha256.h"
 #include "sys/hold.h"
 
 #include <linux/filter.h>
@@ -21,6 +22,18 @@ typedef struct PlanState {
 	int32_t ledger_err; /* errno; ENOENT: there is none */
 	int32_t log_err;
 } PlanState;
+
+/* What the loader may ask for before its plan; the answer comes with a descriptor. */
+enum { PLAN_ASK_APPROVAL = 1, PLAN_ASK_REQUEST = 2, PLAN_ASKS = 4 };
+
+typedef struct PlanAsk {
+	uint32_t op;
+	Hash hash; /* what the name is made of */
+} PlanAsk;
+
+typedef struct PlanAskAnswer {
+	int32_t err; /* errno, or 0 */
+} PlanAskAnswer;
 
 /* Receive filters by kind of link: with an Ethernet header or without. */
 enum { PLAN_BARE, PLAN_ETHER, PLAN_LINKS };

@@ -9,8 +9,9 @@ static const Span nowhere = { 0, 0 };
 
 /* ---- findings ---- */
 
-static void find(Findings *f, Finding what)
+void find(Findings *f, Finding what)
 {
+	f->persons += what.person;
 	f->refused += what.refused;
 	if (f->v.n < LIMIT_DIAGS)
 		vec_push(f->a, &f->v, what);

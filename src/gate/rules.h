@@ -22,7 +22,7 @@
 /* What a person reads before anything is sent: a refusal or a note. */
 typedef struct Finding {
 	bool refused;    /* the run does not start */
-	bool person;     /* refused because policy wants a person's approval */
+	bool person;     /* policy wants a person's approval: refused where nobody can be asked */
 	Span span;       /* in the program; from == to == 0: nowhere in particular */
 	Str message;     /* one sentence without full stop */
 	const Policy *policy; /* who says so; NULL: no policy in particular */
@@ -34,6 +34,7 @@ typedef struct Findings {
 	Arena *a;
 	VEC(Finding) v;   /* at most LIMIT_DIAGS */
 	uint32_t refused; /* in all */
+	uint32_t persons; /* what a person has to approve */
 } Findings;
 
 /* "scan.sonde:3: 10.9.0.7 lies outside what may be reached (/etc/sonde/policy.sonde:2); ...".
@@ -121,6 +122,7 @@ typedef struct RulesInput {
 	PortSet self_ports;     /* TCP ports on which Sonde itself listens on this host */
 	bool zone_default_all;  /* where no policy says zone(): true for the command line, false for mcp */
 	bool ledger;            /* bounds per hour can be kept */
+	bool approvable;        /* the caller asks a person where policy wants one */
 } RulesInput;
 
 /* Before any look-up: refuses names of the manifest that are no host names or

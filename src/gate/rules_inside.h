@@ -68,6 +68,7 @@ typedef struct Maker {
 /* ---- findings ---- */
 
 /* Beyond LIMIT_DIAGS findings are counted, not kept. */
+void find(Findings *f, Finding what);
 void refuse(Maker *k, Span span, const Policy *p, Span at, Str message, Str help);
 void note(Maker *k, Span span, const Policy *p, Span at, Str message);
 

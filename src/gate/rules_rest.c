@@ -340,11 +340,12 @@ void check_reflect(Maker *k)
 
 static void want_person(Maker *k, Span span, const Policy *p, Str message)
 {
-	uint32_t n = k->f->v.n;
-
-	refuse(k, span, p, nowhere, message, STR("policy wants a person to approve this run"));
-	if (k->f->v.n > n)
-		k->f->v.p[n].person = true;
+	find(k->f, (Finding){ .refused = !k->in->approvable,
+			      .person = true,
+			      .span = span,
+			      .message = message,
+			      .policy = p,
+			      .help = STR("policy wants a person for it: root, by `sonde approve`") });
 }
 
 static bool targets_meet(const Target *a, const Target *b)
@@ -370,6 +371,15 @@ static void approve_reach(Maker *k, const Policy *p)
 	}
 }
 
+/* A program that asks for nothing gets what nobody need approve. */
+static void lower_leak(Maker *k, const Policy *p)
+{
+	note(k, nowhere, p, nowhere,
+	     str_printf(k->a, "leak is lowered from its default of %lld to %lld: more needs a person's approval",
+			(long long)k->r->budget.v[BOUND_LEAK], (long long)p->decls.approve_leak));
+	k->r->budget.v[BOUND_LEAK] = p->decls.approve_leak;
+}
+
 void check_approve(Maker *k)
 {
 	const Decls *d = &k->in->manifest->decls;
@@ -383,6 +393,8 @@ void check_approve(Maker *k)
 			want_person(k, d->capture.p[0].span, p, STR("the traffic of others is to be captured"));
 		if (p->decls.approve & APPROVE_LISTEN && d->listen.n)
 			want_person(k, d->listen.p[0].span, p, STR("connections are to be accepted"));
+		if (p->decls.approve_leak && k->r->budget.v[BOUND_LEAK] > p->decls.approve_leak && !declares(&d->budget, BOUND_LEAK))
+			lower_leak(k, p);
 		if (p->decls.approve_leak && k->r->budget.v[BOUND_LEAK] > p->decls.approve_leak)
 			want_person(k, d->budget.span[BOUND_LEAK], p,
 				    str_printf(k->a, "leak=%lld is above %lld", (long long)k->r->budget.v[BOUND_LEAK],

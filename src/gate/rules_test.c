@@ -634,10 +634,13 @@ static void approval_is_asked_for(void **state)
 {
 	(void)state;
 	refused("approve capture; capture all", "capture all", "needs approval: the traffic of others");
+
 	assert_true(lab.f.v.p[0].person);
 	refused("approve spoof; spoof 10.20.4.1 max=5000", "spoof 10.20.4.1", "needs approval");
 	refused("approve leak=512", "budget leak=513", "leak=513 is above 512");
 	starts("approve leak=512", "budget leak=512");
+	starts("approve leak=512", "");
+	assert_int_equal(lab.r->budget.v[BOUND_LEAK], 512);
 	refused("approve reach=10.9.0.0/16", "emit 10.9.0.1 icmp", "10.9.0.1 is to be reached");
 	refused("approve reach=10.9.0.0/16", "reach 10.0.0.0/8", "10.0.0.0/8 is to be reached");
 	starts("approve reach=10.9.0.0/16", "emit 10.8.0.1 icmp");

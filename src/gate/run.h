@@ -64,6 +64,8 @@ typedef struct RunOptions {
 	bool zones_none;   /* where no policy says zone(): nothing may be looked up (mcp) */
 	int write_fd;      /* pcapng goes here, or -1 */
 	int record_fd;     /* the stream of messages goes here (gate/recorder.h), or -1 */
+	Str params;	   /* their values: "name=value" lines, sorted */
+	const char *build; /* which Sonde this is */
 	uint64_t seed;
 	const char *session; /* who pays: "uid 1000" */
 	const char *iface; /* --iface: the only interface to use, or NULL */

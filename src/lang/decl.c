@@ -486,16 +486,16 @@ static void approve_word(DeclReader *r, const Node *v)
 			r->out->approve |= rows[i].bit;
 			return;
 		}
-	decl_error(r, v->span, "approve takes spoof, capture, listen, leak= and reach=");
+	decl_error(r, v->span, "approve takes spoof, capture, listen, leak=, reach= and runs=");
 }
 
 static void read_approve(DeclReader *r, const Node *call)
 {
-	const Node *leak = arg_named(call, "leak"), *reach = arg_named(call, "reach");
+	const Node *leak = arg_named(call, "leak"), *reach = arg_named(call, "reach"), *runs = arg_named(call, "runs");
 	uint32_t n = positional(call);
 	Target t;
 
-	if (!check_args(r, call, DECL_APPROVE, n, "leak reach"))
+	if (!check_args(r, call, DECL_APPROVE, n, "leak reach runs"))
 		return;
 	if (call->call.n == 0)
 		decl_error(r, call->span,
@@ -504,6 +504,8 @@ static void read_approve(DeclReader *r, const Node *call)
 		approve_word(r, call->call.arg[i].value);
 	if (leak)
 		arg_int(r, leak, 0, INT32_MAX, "leak", &r->out->approve_leak);
+	if (runs)
+		arg_int(r, runs, 1, LIMIT_APPROVED_RUNS, "runs", &r->out->approve_runs);
 	if (reach && reach->kind == N_LIST) {
 		for (uint32_t i = 0; i < reach->list.n; i++)
 			if (arg_target(r, reach->list.p[i], "reach", &t))

@@ -98,7 +98,7 @@ static void words_of_policies(void **state)
 {
 	Decls d = policy("zone(\"acme.corp\", all)\nresolver(\"10.0.0.53\")\n"
 			 "spoof(\"10.20.4.0/28\", \"02:00:00:00:00:01\", rate=100, max=250)\n"
-			 "approve(spoof, listen, leak=512, reach=\"10.9.0.0/16\")\n"
+			 "approve(spoof, listen, leak=512, runs=5, reach=\"10.9.0.0/16\")\n"
 			 "may_follow(\"10.1.0.0/16\", \"10.2.0.0/16\")\noutput(\"measurements\")\n"
 			 "reflect(IP.dst, src=\"10.0.0.1\", dst=\"10.0.0.2\", max=64)\ncapture(all)\n"
 			 "listen(8080, \"10.0.0.0/8\")\nallow_self(\"127.0.0.1\")\ninsecure_dev()");
@@ -114,6 +114,7 @@ static void words_of_policies(void **state)
 	assert_int_equal(d.spoof.p[1].max, 250);
 	assert_int_equal(d.approve, APPROVE_SPOOF | APPROVE_LISTEN);
 	assert_int_equal(d.approve_leak, 512);
+	assert_int_equal(d.approve_runs, 5);
 	assert_int_equal(d.approve_reach.n, 1);
 	assert_int_equal(d.may_follow.n, 2);
 	assert_true(d.output_measurements && d.insecure_dev);

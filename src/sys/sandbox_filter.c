@@ -116,6 +116,11 @@ static const CallRow opener_rows[] = {
 	CALL(getsockopt, "SO_PROTOCOL"),
 	CALL(capset, "giving up CAP_NET_RAW"),
 	CALL(capget, "proof of that"),
+	CALL(openat, "approvals and requests, by names made of hashes"),
+	CALL(unlinkat, "an approval that is used; an older request"),
+	CALL(newfstatat, "whose they are"),
+	CALL(getgid, "giving up the binary's group"),
+	CALL(setresgid, "giving up the binary's group"),
 	CALL(fstat, "stdio"),
 };
 

@@ -44,7 +44,7 @@ def schema(name):
 def test_help_lists_every_command(binary):
     r = sonde(binary, "help")
     assert r.returncode == 0
-    for command in ["run", "check", "replay", "fmt", "policy", "audit", "doc", "help", "version"]:
+    for command in ["run", "check", "replay", "fmt", "policy", "approve", "ledger", "audit", "doc", "help", "version"]:
         assert f"\n  {command}" in r.stdout
         one = sonde(binary, command, "--help")
         assert one.returncode == 0 and one.stdout.startswith(f"usage: sonde {command}")

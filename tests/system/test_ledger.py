@@ -205,6 +205,27 @@ def test_a_log_that_was_cut_stops_all(scene):
     assert "shorter" in us.sonde(ping(1)).ok(5).said
 
 
+def test_policy_for_agents_bounds_an_hour(scene):
+    us, _ = scene
+    us.policy(None)
+    init = ["init", "mcp", "--reach", "10.9.0.0/24"]
+    assert "no group sonde" in us.sonde(None, command="policy", args=init).ok(5).said
+    assert not os.path.exists(inside(us, "/etc/sonde/policy.sonde"))
+    add_user(us)
+    us.sonde(None, command="policy", args=init).ok()
+    text = us.read("/etc/sonde/policy.sonde")
+    for words in ("hour_packets=20000", "hour_bytes=50MB", "hour_syn=1000", "peer_rate=100", "peer_syn_rate=20"):
+        assert words in text
+    us.sonde(ping(3)).ok()
+    shown = us.sonde(None, command="policy", args=["show"]).ok().out
+    assert "# hour_packets=20000: 3 used by uid 0 in the last hour" in shown and "hour_bytes=50000000: " in shown
+    us.run("rm", "-rf", FOLDER)
+    assert "nothing can be sent: there is no ledger" in us.sonde(None, command="policy", args=["show"]).ok().out
+    us.policy(None)
+    us.sonde(None, command="policy", args=["init", "--reach", "10.9.0.0/24"]).ok()
+    assert "hour_" not in us.read("/etc/sonde/policy.sonde")
+
+
 # ---- ordinary users, by file capabilities ----
 
 
