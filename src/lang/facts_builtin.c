@@ -51,7 +51,8 @@ static const Fact *arg_or(const CallArgs *c, uint32_t i, const Fact *x)
 static const Fact *b_emit(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 {
 	const Fact *p = c->arg[0], *probe = mk(f, T_NEVER);
-	int retry = sig_param(c->sig, STR("retry")), iface = sig_param(c->sig, STR("iface"));
+	int retry = sig_param(c->sig, STR("retry")), iface = sig_param(c->sig, STR("iface")),
+	    stop = sig_param(c->sig, STR("stop"));
 	Len times = { 1, 1 };
 	int64_t lo, more = 0;
 
@@ -69,11 +70,9 @@ static const Fact *b_emit(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 		more = 100;
 	if (iface >= 0 && c->arg[iface] && c->arg[iface]->kind == T_STR)
 		facts_note_iface(f, c->arg[iface], c->node[iface]);
-	label_emit(f, n, p, probe);
+	label_emit(f, n, p, probe, which == BI_sr1 || (stop >= 0 && c->arg[stop] && c->arg[stop]->kind == T_FUNC));
 	facts_emit(f, probe, c->node[0],
 		   (Len){ times.lo, facts_sat_mul(times.hi, (uint64_t)(more < 0 ? 0 : more) + 1) });
-	int stop = sig_param(c->sig, STR("stop"));
-
 	if (stop >= 0 && c->arg[stop] && c->arg[stop]->kind == T_FUNC) {
 		const Fact *r = facts_answer_to(f, probe);
 
@@ -139,8 +138,9 @@ static const Fact *b_sniff(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 
 static const Fact *b_exit(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 {
-	(void)n, (void)which, (void)c;
-	label_left(f, LEFT_EXIT);
+	(void)n, (void)c;
+	if (which == BI_exit) /* a verb's refusal of its arguments is the same for all peers */
+		label_left(f, LEFT_EXIT);
 	if (!f->env->dead) {
 		f->exit = f->exits ? facts_count_max(f->exit, f->count) : f->count;
 		f->exits = true;
@@ -336,6 +336,7 @@ static BuiltinRule *const rules[BI_N] = {
 	[BI_summarize] = b_summarize,
 	[BI_count_by] = b_count_by,
 	[BI_random_bytes] = b_random_bytes,
+	[BI_fill] = b_random_bytes,
 	[BI_randint] = b_randint,
 	[BI_abs] = b_abs,
 	[BI_bool] = b_bool,

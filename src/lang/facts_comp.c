@@ -72,6 +72,7 @@ const Fact *facts_comprehension(Facts *f, Node *n)
 	Comp c = { .n = n, .key = mk(f, T_NEVER), .elem = mk(f, T_NEVER), .len = { 1, 1 } };
 	Env *env = f->env;
 	const Label *pc = label_enter(f, NULL);
+	uint64_t made = ++f->gen;
 
 	if (label_stops(f, n)) {
 		/* whether there is a next round is what the last one told */
@@ -99,5 +100,8 @@ const Fact *facts_comprehension(Facts *f, Node *n)
 		cell_changed(f, x->cell);
 	label_touch(f, x->cell, NULL); /* by all the clauses, which are still open */
 	label_back(f, pc);
-	return x;
+	Fact *y = mk_copy(f, x);
+
+	y->gen = made; /* what is in it is of all rounds */
+	return y;
 }

@@ -503,6 +503,7 @@ static const Stack *stack_on(Facts *f, const Stack *a, const Stack *b, const Fac
 	s->tail_most = facts_sat_add(a->tail_most, b->tail_most);
 	s->content = NULL;
 	s->echoes = 0;
+	s->probe = NULL;
 	FieldFact *ff = arena_new_n(f->a, FieldFact, a->nfields + b->nfields);
 
 	memcpy(ff, a->field, a->nfields * sizeof *ff);

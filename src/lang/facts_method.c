@@ -236,6 +236,27 @@ static int method_row(const Fact *self, Str name)
 		       : builtin_method(fact_owners[self->kind], name);
 }
 
+static const Fact *by_owner(Facts *f, Node *n, BuiltinMethod m, CallArgs *c)
+{
+	switch (builtin_methods[m].owner) {
+	case OWNER_LIST:
+		return m_list(f, n, m, c);
+	case OWNER_DICT:
+		return m_dict(f, n, m, c);
+	case OWNER_SET:
+		return m_set(f, n, m, c);
+	case OWNER_STR:
+	case OWNER_BYTES:
+		return m_text(f, n, m, c);
+	case OWNER_PACKET:
+		return m_packet(f, n, m, c);
+	case OWNER_NET:
+		return m_net_hosts(f, n, c->self);
+	default:
+		return mk_from(f, facts_ret_of(f, c, n), n);
+	}
+}
+
 const Fact *facts_method(Facts *f, Node *n, const Fact *self)
 {
 	Node *fn = n->call.fn;
@@ -258,24 +279,9 @@ const Fact *facts_method(Facts *f, Node *n, const Fact *self)
 	    str_is(str_c(c.name), "pop") || str_is(str_c(c.name), "popitem") ||
 	    str_is(str_c(c.name), "setdefault"))
 		env_touch(f);
-	if (builtin_methods[m].owner == OWNER_LIST || builtin_methods[m].owner == OWNER_DICT ||
-	    builtin_methods[m].owner == OWNER_SET)
+	const Fact *x = by_owner(f, n, (BuiltinMethod)m, &c);
+
+	if (self->cell)
 		label_method(f, (BuiltinMethod)m, &c);
-	switch (builtin_methods[m].owner) {
-	case OWNER_LIST:
-		return m_list(f, n, (BuiltinMethod)m, &c);
-	case OWNER_DICT:
-		return m_dict(f, n, (BuiltinMethod)m, &c);
-	case OWNER_SET:
-		return m_set(f, n, (BuiltinMethod)m, &c);
-	case OWNER_STR:
-	case OWNER_BYTES:
-		return m_text(f, n, (BuiltinMethod)m, &c);
-	case OWNER_PACKET:
-		return m_packet(f, n, (BuiltinMethod)m, &c);
-	case OWNER_NET:
-		return m_net_hosts(f, n, self);
-	default:
-		return mk_from(f, facts_ret_of(f, &c, n), n);
-	}
+	return x;
 }

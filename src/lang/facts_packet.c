@@ -53,10 +53,16 @@ static bool same_shape(const Stack *a, const Stack *b)
 	       !a->quoted == !b->quoted;
 }
 
+static bool same_probe(const Stack *a, const Stack *b)
+{
+	return a->probe == b->probe || (a->probe && b->probe && stack_eq(a->probe, b->probe));
+}
+
 bool stack_eq(const Stack *a, const Stack *b)
 {
 	return a == b || (same_shape(a, b) && a->payload == b->payload && a->tail == b->tail && a->tail_most == b->tail_most &&
-			  a->content == b->content && a->echoes == b->echoes && a->echo == b->echo && fields_eq(a, b) &&
+			  a->content == b->content && a->echoes == b->echoes && a->echo == b->echo &&
+			  same_probe(a, b) && fields_eq(a, b) &&
 			  (a->quoted == b->quoted || fact_eq(a->quoted, b->quoted)));
 }
 
@@ -90,6 +96,7 @@ static const Stack *shape_join(Facts *f, const Stack *a, const Stack *b)
 	s->content = a->content && b->content ? label_join(f, a->content, b->content) : NULL;
 	s->echoes &= b->echoes;
 	s->echo = label_join(f, a->echo, b->echo);
+	s->probe = same_probe(a, b) ? a->probe : NULL;
 	s->nfields = 0;
 	for (uint32_t i = 0; i < a->nfields; i++) {
 		const FieldFact *o = field_of(b, a->field[i].layer, a->field[i].field);
@@ -246,6 +253,7 @@ static const Fact *quote_of(Facts *f, const Stack *probe)
 	s->n = 0;
 	s->content = label_answer(f, probe);
 	s->echoes = 0;
+	s->probe = NULL;
 	one[0] = s;
 	return mk_packet(f, one, 1);
 }
@@ -288,6 +296,7 @@ static const Fact *answer_to_stack(Facts *f, const Stack *probe)
 		if (probe->built && !icmp && t->must & TRANSPORTS) {
 			t->echoes = probe->must;
 			t->echo = label_echo(f, probe);
+			t->probe = probe;
 		}
 		s[i] = t;
 	}
@@ -362,6 +371,19 @@ const Fact *facts_field_fact(Facts *f, WireId id, unsigned field, bool quote, co
 	return quote && p->role == ROLE_TRANSPORT && (w->bit >= 64 || !w->width) ? mk_opt(f, x) : x;
 }
 
+/* An answer's ports are the probe's, the other way round. */
+static const Fact *port_of_answer(const Stack *s, WireId id, unsigned field)
+{
+	const char *name = wire_proto(id)->fields[field].name;
+	bool from = !strcmp(name, "sport");
+
+	if (!s->probe || (id != WIRE_TCP && id != WIRE_UDP) || !(from || !strcmp(name, "dport")))
+		return NULL;
+	const FieldFact *ff = stack_field(s->probe, id, from ? "dport" : "sport");
+
+	return ff && !ff->maybe && ff->value->kind == T_INT && ff->value->vals ? ff->value : NULL;
+}
+
 static const Fact *stack_value(Facts *f, const Stack *s, WireId id, unsigned field, const Node *n)
 {
 	for (unsigned i = 0; s->built && i < s->n; i++)
@@ -373,7 +395,9 @@ static const Fact *stack_value(Facts *f, const Stack *s, WireId id, unsigned fie
 				break;
 			return mk_from(f, ff->value, n);
 		}
-	return label_field(f, s, id, field, facts_field_fact(f, id, field, s->quote, n));
+	const Fact *port = port_of_answer(s, id, field);
+
+	return label_field(f, s, id, field, port ? port : facts_field_fact(f, id, field, s->quote, n));
 }
 
 static const Fact *layer_field(Facts *f, const Fact *p, WireId id, unsigned field, const Node *n)

@@ -53,7 +53,10 @@ const Fact *facts_key_of(Facts *f, CallArgs *c, uint32_t i, const Fact *elem, Le
 {
 	if (!c->arg[i] || c->arg[i]->kind == T_NONE)
 		return elem;
+	const Label *pc = label_calls(f, c->arg[i], c->node[i], label_args_shape(f, c));
 	const Fact *k = facts_call_each(f, c->arg[i], &elem, 1, c->node[i], n);
+
+	label_back(f, pc);
 
 	return facts_need(f, k,
 			  c->arg[i]->kind == T_FUNC && !c->arg[i]->from_fn ? c->arg[i]->node->func.value
@@ -307,11 +310,13 @@ const Fact *b_random_bytes(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 {
 	int64_t lo, hi;
 
-	(void)which, (void)n;
-	if (!vals_bounds(c->arg[0], &lo, &hi))
+	(void)n;
+	uint32_t size = which == BI_fill;
+
+	if (!vals_bounds(c->arg[size], &lo, &hi))
 		return mk(f, T_BYTES);
 	if (hi < 0 || lo > 16777216) {
-		facts_say(f, "E-VALUE", c->node[0], "random_bytes makes 0 to 16777216 bytes");
+		facts_say(f, "E-VALUE", c->node[size], "random_bytes makes 0 to 16777216 bytes");
 		return facts_bad(f);
 	}
 	return mk_len(f, T_BYTES, (Len){ lo > 0 ? (uint64_t)lo : 0, (uint64_t)hi });
@@ -444,9 +449,11 @@ const Fact *b_map(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	Loop loop = { .up = f->frame->loop, .since = ++f->gen, .rounds = all.hi };
 
 	f->frame->loop = &loop;
+	const Label *pc = label_calls(f, c->arg[0], c->node[0], label_args_shape(f, c));
 	const Fact *y =
 		c->arg[0]->kind == T_NONE ? item[0] : facts_call_each(f, c->arg[0], item, k, c->node[0], all);
 
+	label_back(f, pc);
 	f->frame->loop = loop.up;
 	if (which == BI_filter)
 		all.lo = 0;
@@ -474,7 +481,10 @@ const Fact *b_count_by(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 					       &(CallArgs){ .self = e }, n, 3)
 			      : mk(f, T_ANY);
 	} else if (c->arg[1] && !fact_quiet(e)) {
+		const Label *pc = label_calls(f, c->arg[1], c->node[1], label_args_shape(f, c));
+
 		k = facts_call_each(f, c->arg[1], &e, 1, c->node[1], l);
+		label_back(f, pc);
 	}
 	const Fact *d = mk_dict(f, n, 0, facts_key(f, k, c->node[1] ? c->node[1] : c->node[0]),
 				mk_range(f, T_INT, 0, INT64_MAX), (Len){ 0, l.hi });

@@ -200,14 +200,20 @@ const Label *label_parts(Facts *f, const Label *l)
 	return intern(f, (WireLabel)l->level, l->any, false, &origins, &sites);
 }
 
-const Label *label_chosen(Facts *f, const Label *l)
+const Label *label_minus_sites(Facts *f, const Label *l, const Label *known)
 {
 	IdSet origins = { 0 }, sites = { 0 };
 
-	if (!l || l->level == LABEL_CLEAN)
+	if (!l || !known || !l->ns)
 		return l;
-	set_add_all(&sites, l->site, l->ns, LABEL_SITES);
-	return intern(f, LABEL_CLEAN, false, l->all, &origins, &sites);
+	set_add_all(&origins, l->origin, l->no, LABEL_ORIGINS);
+	for (uint16_t i = 0, k = 0; i < l->ns; i++) {
+		while (k < known->ns && known->site[k] < l->site[i])
+			k++;
+		if (!known->all && (k == known->ns || known->site[k] != l->site[i]))
+			set_add(&sites, l->site[i], LABEL_SITES);
+	}
+	return intern(f, (WireLabel)l->level, l->any, l->all, &origins, &sites);
 }
 
 /* ---- facts ---- */
@@ -296,6 +302,18 @@ static bool one_address(const Origin *o)
 	return o->sym || o->peer.name.n || ip_eq(o->peer.lo, o->peer.hi);
 }
 
+/* A verb's peer is who was given to it, where that is one. */
+static uint16_t same_peer(Facts *f, uint16_t addr)
+{
+	const Origin *o = label_origin_at(f, addr);
+	const OnePeer *p = &f->labels->sym.p[o->sym];
+
+	if (!o->sym || !p->verb || !p->ground || p->ground->any || p->ground->no != 1 ||
+	    !one_address(label_origin_at(f, p->ground->origin[0])))
+		return addr;
+	return same_peer(f, p->ground->origin[0]);
+}
+
 const Label *label_peers(Facts *f, const Label *l)
 {
 	IdSet origins = { 0 }, sites = { 0 };
@@ -303,7 +321,7 @@ const Label *label_peers(Facts *f, const Label *l)
 	if (!l)
 		return NULL;
 	for (uint16_t i = 0; i < l->no; i++)
-		set_add(&origins, label_origin_at(f, l->origin[i])->addr, LABEL_ORIGINS);
+		set_add(&origins, same_peer(f, label_origin_at(f, l->origin[i])->addr), LABEL_ORIGINS);
 	return intern(f, l->level == LABEL_CLEAN ? LABEL_CLEAN : LABEL_MEASURED, l->any, false, &origins,
 		      &sites);
 }

@@ -80,12 +80,12 @@ const Label *label_site(Facts *f, uint16_t site);
 /* The site of that key, like `like`, at which `why` is decided on. */
 const Label *label_site_of(Facts *f, uint64_t key, const Site *like, const Label *why);
 const Label *label_all_sites(Facts *f);
+/* l without the sites of `known`. */
+const Label *label_minus_sites(Facts *f, const Label *l, const Label *known);
 /* Only what it is made of. */
 const Label *label_parts(Facts *f, const Label *l);
 /* The same origins at another level; what chose it counts as part of it. */
 const Label *label_made(Facts *f, const Label *l, WireLabel level);
-/* Only what chose it. */
-const Label *label_chosen(Facts *f, const Label *l);
 /* x with a label more. */
 const Fact *label_add(Facts *f, const Fact *x, const Label *l);
 const Fact *label_set(Facts *f, const Fact *x, const Label *l);
@@ -131,6 +131,8 @@ const Fact *label_answers_attr(Facts *f, const Fact *self, BuiltinAttr at, const
 const Fact *label_result_field(Facts *f, const Fact *x, const ResultItem *decl, const Node *call, uint32_t i);
 /* The contents of c changed in a way that l tells about. */
 void label_touch(Facts *f, Cell *c, const Label *l);
+/* How many items the arguments have. */
+const Label *label_args_shape(Facts *f, const struct CallArgs *c);
 /* What a function that a built-in called gave; as a type that was called. */
 const Fact *label_called(Facts *f, const Fact *x);
 const Fact *label_of_type(Facts *f, const Fact *x, const Fact *const *arg, uint32_t n);
@@ -171,6 +173,8 @@ const Label *label_decide(Facts *f, const Node *at, const Label *l);
 const Label *label_enter(Facts *f, const Label *l);
 /* The same for a test with both its ways: if one can't be, nothing is decided. */
 const Label *label_branch(Facts *f, Node *test, const Env *yes, const Env *no);
+/* A built-in calls fn, which stands at a node, as often as `times` tells. */
+const Label *label_calls(Facts *f, const Fact *fn, const Node *at, const Label *times);
 void label_back(Facts *f, const Label *before);
 void label_left(Facts *f, LabelDoor d);
 void label_loop_begin(Facts *f, LabelScope *s);
@@ -188,12 +192,14 @@ void labels_walk_begin(Facts *f);
 /* ---- label_emit.c: what leaves ---- */
 
 /* send, sr, sr1: the packets of list or packet `what`, all like `probe`. */
-void label_emit(Facts *f, Node *call, const Fact *what, const Fact *probe);
+void label_emit(Facts *f, Node *call, const Fact *what, const Fact *probe, bool until);
 /* sr(stop=): the function's answer ends the wait. */
 void label_stop(Facts *f, const Fact *fn, const Fact *result);
 /* Other arguments of a built-in that sends or waits. */
 void label_wait(Facts *f, Node *call, BuiltinFunc which, const struct CallArgs *c);
 /* A verb is called from the user's text: its arguments are paid or refused here. */
+/* A function of lib that the user's text calls. */
+bool label_is_verb(Facts *f, const Node *def);
 /* The parameter that says whom a verb sends to, or -1. */
 int label_peer_param(const Node *def);
 void label_verb(Facts *f, Node *call, Node *def, const Fact **arg, Node *const *node);

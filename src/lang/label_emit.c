@@ -7,6 +7,7 @@
 #define NETWORKS (WIRE_BIT(WIRE_ARP) | WIRE_BIT(WIRE_IP) | WIRE_BIT(WIRE_IPV6))
 
 enum {
+	UNTIL_BITS = 24,  /* after which of 65,536 packets and 100 repetitions it ended */
 	PACKET_BITS = 32, /* which of the packets of a list, and where in it, is less */
 	TOLD_MOST = 512,  /* characters of one explanation */
 };
@@ -162,33 +163,48 @@ static bool covers_peers(Facts *f, const Target *by, const Label *l)
 	return all;
 }
 
-/* The reflect() of that field for one origin; 0: none. */
-static uint8_t reflect_for(Out *o, Str field, const Label *from)
+/* The reflect() of that field from one to another; 0: none. */
+static uint8_t reflect_for(Facts *f, Str field, const Label *from, const Label *to)
 {
-	Facts *f = o->f;
-
 	for (uint32_t i = 0; i < f->m->decls.reflect.n && i < 255; i++) {
 		const ReflectDecl *r = &f->m->decls.reflect.p[i];
 
-		if (str_eq(r->field, field) && covers_peers(f, &r->dst, o->peers) && covers_peers(f, &r->src, from))
+		if (str_eq(r->field, field) && covers_peers(f, &r->dst, to) && covers_peers(f, &r->src, from))
 			return (uint8_t)(i + 1);
 	}
 	return 0;
 }
 
-/* Each origin needs one. */
+/* The i-th of them alone; anybody is one. */
+static const Label *nth(Facts *f, const Label *l, uint16_t i)
+{
+	return l->any ? l : label_of(f, LABEL_MEASURED, l->origin[i]);
+}
+
+/* Where several are reached, nobody needs leave to hear of himself. */
+static bool himself(Facts *f, const Label *peers, const Label *from, const Label *to)
+{
+	return peers->no > 1 && label_own(f, from, to);
+}
+
+/* Each of the origins needs one for each of the peers. */
 static uint8_t reflected(Out *o, Str field, const Label *l)
 {
-	uint8_t row = l->any ? reflect_for(o, field, l) : 0;
+	Facts *f = o->f;
+	uint8_t row = 0, last = 0;
 
-	if (l->any)
-		return row;
-	for (uint16_t i = 0; i < l->no; i++) {
-		row = reflect_for(o, field, label_of(o->f, LABEL_MEASURED, l->origin[i]));
-		if (!row)
-			return 0;
-	}
-	return row;
+	for (uint16_t i = 0; i == 0 || i < l->no; i++)
+		for (uint16_t k = 0; k == 0 || k < o->peers->no; k++) {
+			const Label *from = nth(f, l, i), *to = nth(f, o->peers, k);
+
+			if (himself(f, o->peers, from, to))
+				continue;
+			row = reflect_for(f, field, from, to);
+			if (!row)
+				return 0;
+			last = row;
+		}
+	return last;
 }
 
 /* ---- words ---- */
@@ -258,6 +274,8 @@ static Str reflect_lines(Out *o, Str field, const Label *from, uint32_t bits)
 
 	for (uint16_t i = 0; i == 0 || i < src->no; i++)
 		for (uint16_t k = 0; k == 0 || k < o->peers->no; k++) {
+			if (himself(f, o->peers, nth(f, src, i), nth(f, o->peers, k)))
+				continue;
 			sb_printf(&b, "%sreflect(%.*s, src=\"", b.n ? "\n" : "", STR_ARG(field));
 			side_text(side(f, src, i), &b);
 			sb_cstr(&b, "\", dst=\"");
@@ -357,6 +375,17 @@ static void charge(Out *o, bool call)
 	c->path = o->path;
 }
 
+static void emit_fields(Out *o, const Stack *s, WireId net);
+
+/* A question or a record in a field: its own fields. */
+static void emit_records(Out *o, const Fact *x)
+{
+	part(o, STR("packet"), o->call, x->label, PACKET_BITS, false);
+	for (uint32_t i = 0; i < x->n; i++)
+		if (x->stack[i]->built)
+			emit_fields(o, x->stack[i], WIRE_NONE);
+}
+
 static void emit_fields(Out *o, const Stack *s, WireId net)
 {
 	for (uint32_t i = 0; i < s->nfields; i++) {
@@ -365,8 +394,12 @@ static void emit_fields(Out *o, const Stack *s, WireId net)
 		const WireField *w = &p->fields[ff->field];
 		bool dst = p->id == net && (!strcmp(w->name, "dst") || !strcmp(w->name, "pdst"));
 
-		part(o, str_printf(o->f->a, "%s.%s", p->name, w->name), ff->node, label_deep(o->f, ff->value),
-		     value_bits(ff->value, w->width), dst && ff->value->taken);
+		if (ff->value->kind == T_PACKET)
+			emit_records(o, ff->value);
+		else
+			part(o, str_printf(o->f->a, "%s.%s", p->name, w->name), ff->node,
+			     label_deep(o->f, ff->value), value_bits(ff->value, w->width),
+			     dst && ff->value->taken);
 	}
 	part(o, STR("payload"), o->call, s->tail,
 	     s->tail_most < METER_PACKET / 8 ? (uint32_t)s->tail_most * 8 : METER_PACKET, false);
@@ -393,10 +426,23 @@ static void emit_stack(Facts *f, Node *call, const Label *chosen, const Stack *s
 	charge(&o, false);
 }
 
-void label_emit(Facts *f, Node *call, const Fact *what, const Fact *probe)
+/* sr1 of a list, and sr with stop=, end with one peer's answer what others are sent. */
+static void emit_until(Facts *f, Node *call, const Fact *probe)
+{
+	Out o = { .f = f, .call = call };
+
+	for (uint32_t i = 0; probe->kind == T_PACKET && i < probe->n; i++)
+		o.peers = label_join(f, o.peers, label_peers(f, label_answer(f, probe->stack[i])));
+	part(&o, STR("packet"), call, label_made(f, o.peers, LABEL_MEASURED), UNTIL_BITS, false);
+	charge(&o, true);
+}
+
+void label_emit(Facts *f, Node *call, const Fact *what, const Fact *probe, bool until)
 {
 	if (f->silent)
 		return;
+	if (until && what->cell)
+		emit_until(f, call, probe);
 	for (uint32_t i = 0; i < fact_ways(probe); i++) {
 		const Fact *w = fact_way(f, probe, i);
 		const Label *chosen = label_join(f, what->cell ? label_shape(f, what) : what->label, w->label);
@@ -462,7 +508,7 @@ static const Label *verb_peers(Facts *f, const Node *def, const Fact **arg)
 	return label_peers(f, label_targets(f, p < 0 ? NULL : arg[p], addr));
 }
 
-static bool is_verb(Facts *f, const Node *def)
+bool label_is_verb(Facts *f, const Node *def)
 {
 	return facts_in_lib(f, def) && !f->frame->lib && def->func.sym->text.p[0] != '_';
 }
@@ -471,7 +517,7 @@ void label_verb(Facts *f, Node *call, Node *def, const Fact **arg, Node *const *
 {
 	Out o = { .f = f, .call = call };
 
-	if (!is_verb(f, def) || f->silent)
+	if (!label_is_verb(f, def) || f->silent)
 		return;
 	o.peers = verb_peers(f, def, arg);
 	reach_here(f, o.peers, call);

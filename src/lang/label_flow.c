@@ -26,6 +26,8 @@ static const Label *behind(Facts *f, const Label *before)
 
 const Label *label_decide(Facts *f, const Node *at, const Label *l)
 {
+	/* What the open tests told is known here: it is paid with them. */
+	l = label_minus_sites(f, l, label_pc(f));
 	const Label *why = label_made(f, l, l && l->level == LABEL_CONTENT ? LABEL_CONTENT : LABEL_MEASURED);
 	const Site like = { .node = at, .user = facts_users_node(f, at) };
 
@@ -66,6 +68,14 @@ void label_back(Facts *f, const Label *before)
 const Label *label_branch(Facts *f, Node *test, const Env *yes, const Env *no)
 {
 	return label_enter(f, yes->dead || no->dead ? NULL : label_decide(f, test, label_test(f, test)));
+}
+
+const Label *label_calls(Facts *f, const Fact *fn, const Node *at, const Label *times)
+{
+	if (fn->kind != T_FUNC)
+		return label_pc(f);
+	/* each call, and that it is the last */
+	return label_enter(f, label_join(f, label_decide(f, fn->node, times), label_decide(f, at, times)));
 }
 
 void label_left(Facts *f, LabelDoor d)

@@ -28,7 +28,8 @@ static bool stays(const Resolve *r, uint16_t sym)
 
 	if (r->only)
 		return sym != r->only;
-	return p->bound && (p->verb || r->gen > p->since);
+	/* within a verb nothing is older than its call */
+	return p->bound && (p->verb || r->f->frame->lib || r->gen > p->since);
 }
 
 static const Label *origins_resolved(const Resolve *r, const Label *l, unsigned depth);

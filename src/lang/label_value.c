@@ -35,7 +35,7 @@ static const Label *stack_deep(Facts *f, const Stack *s, unsigned depth)
 
 static const Label *cell_deep(Facts *f, const Cell *c, unsigned depth)
 {
-	const Label *l = label_join(f, c->shape, deep(f, c->elem, depth));
+	const Label *l = label_join(f, label_join(f, c->shape, c->count), deep(f, c->elem, depth));
 
 	l = label_join(f, l, deep(f, c->key, depth));
 	for (uint32_t i = 0; i < c->field.n; i++)
@@ -104,12 +104,18 @@ static const Label *outside(Facts *f, const Cell *c, const Label *l)
 		       : l;
 }
 
+/* What the order and the membership of a container tell. */
+static const Label *order_label(Facts *f, const Fact *x)
+{
+	return label_join(f, x->label, label_read_label(f, x, outside(f, x->cell, x->cell->shape)));
+}
+
 const Label *label_shape(Facts *f, const Fact *x)
 {
 	const Label *l = NULL;
 
 	if (x->cell)
-		return label_join(f, x->label, label_read_label(f, x, outside(f, x->cell, x->cell->shape)));
+		return label_join(f, order_label(f, x), label_read_label(f, x, outside(f, x->cell, x->cell->count)));
 	if (x->kind == T_UNION) {
 		for (uint32_t i = 0; i < x->n; i++)
 			l = label_join(f, l, label_shape(f, x->item[i]));
@@ -149,6 +155,19 @@ void label_touch(Facts *f, Cell *c, const Label *l)
 	cell_grew(f, c);
 }
 
+/* Its length tells l. */
+static const Fact *count_touch(Facts *f, const Fact *x, const Label *l)
+{
+	Cell *c = x->cell;
+	const Label *now = c ? label_join(f, c->count, l) : NULL;
+
+	if (c && now != c->count) {
+		c->count = now;
+		cell_grew(f, c);
+	}
+	return x;
+}
+
 const Fact *label_item(Facts *f, const Fact *c, const Fact *x)
 {
 	for (uint32_t i = 0; c->kind == T_UNION && i < c->n; i++)
@@ -157,7 +176,7 @@ const Fact *label_item(Facts *f, const Fact *c, const Fact *x)
 		x = label_read(f, c, x);
 		x = label_set(f, x, outside(f, c->cell, x->label));
 	}
-	return label_add(f, x, c->cell ? label_shape(f, c) : c->label);
+	return label_add(f, x, c->cell ? order_label(f, c) : c->label);
 }
 
 /* A text and the address that it is are the same one. */
@@ -223,6 +242,21 @@ static const Label *in_reach(Facts *f, Origin like)
 	return l ? l : label_any(f, LABEL_CONTENT);
 }
 
+/* Too many to be told apart: all from the first to the last. */
+static const Label *around(Facts *f, const Vals *v, Origin like)
+{
+	like.peer = v->ip[0];
+	for (uint32_t i = 0; i < v->n; i++) {
+		if (v->ip[i].name.n || v->ip[i].lo.v != like.peer.lo.v)
+			return label_any(f, LABEL_CONTENT);
+		if (ip_cmp(v->ip[i].lo, like.peer.lo) < 0)
+			like.peer.lo = v->ip[i].lo;
+		if (ip_cmp(v->ip[i].hi, like.peer.hi) > 0)
+			like.peer.hi = v->ip[i].hi;
+	}
+	return label_of(f, LABEL_CONTENT, label_origin(f, like));
+}
+
 const Label *label_targets(Facts *f, const Fact *dst, Origin like)
 {
 	const Label *l = NULL;
@@ -236,7 +270,7 @@ const Label *label_targets(Facts *f, const Fact *dst, Origin like)
 	if (!dst->vals)
 		return in_reach(f, like);
 	if (dst->vals->n > LABEL_ORIGINS)
-		return label_any(f, LABEL_CONTENT);
+		return around(f, dst->vals, like);
 	for (uint32_t i = 0; i < dst->vals->n; i++) {
 		like.peer = dst->vals->ip[i];
 		l = label_join(f, l, label_of(f, LABEL_CONTENT, label_origin(f, like)));
@@ -331,7 +365,7 @@ const Fact *label_result_field(Facts *f, const Fact *x, const ResultItem *d, con
 
 const Fact *label_from_verb(Facts *f, const Node *def, const Fact *const *arg, const Fact *x)
 {
-	int p = label_peer_param(def);
+	int p = label_is_verb(f, def) ? label_peer_param(def) : -1;
 
 	x = label_verb_end(f, p < 0 ? NULL : arg[p], x);
 	const Label *l = x->label;
@@ -339,6 +373,18 @@ const Fact *label_from_verb(Facts *f, const Node *def, const Fact *const *arg, c
 	if (!l || !(l->ns || l->all) || !facts_in_lib(f, def) || f->frame->lib)
 		return x;
 	return label_set(f, x, label_made(f, l, l->level == LABEL_CONTENT ? LABEL_CONTENT : LABEL_MEASURED));
+}
+
+const Label *label_args_shape(Facts *f, const CallArgs *c)
+{
+	const Label *l = c->self ? label_shape(f, c->self) : NULL;
+
+	for (uint32_t i = 0; i < c->sig->n; i++)
+		if (c->arg[i] && c->arg[i]->kind != T_FUNC)
+			l = label_join(f, l, label_shape(f, c->arg[i]));
+	for (uint32_t i = 0; i < c->nrest; i++)
+		l = label_join(f, l, label_shape(f, c->rest[i]));
+	return l;
 }
 
 const Fact *label_called(Facts *f, const Fact *x)
@@ -469,7 +515,11 @@ static const Fact *value_index(Facts *f, const Node *n, const Fact *x)
 		return x;
 	if (i->kind != N_SLICE && c->kind == T_PACKET)
 		return label_add(f, x, c->label);
-	return label_add(f, label_item(f, c, i->kind == N_SLICE ? as_old(f, x, c) : x), label_index(f, n));
+	if (i->kind != N_SLICE || !x->cell || !c->cell)
+		return label_add(f, label_item(f, c, x), label_index(f, n));
+	x = count_touch(f, as_old(f, x, c), label_join(f, label_shape(f, c), label_index(f, n)));
+	return label_add(f, label_item(f, c, x),
+			 label_join(f, deep_of(f, i->slice.lo), deep_of(f, i->slice.step)));
 }
 
 const Label *label_index(Facts *f, const Node *target)
@@ -507,11 +557,16 @@ static const Fact *value_attr(Facts *f, const Node *n, const Fact *x)
 
 /* ---- calls ---- */
 
-/* Made of the items themselves, which carry what they tell. */
+/* Made of the items themselves, which carry what they tell; in their places too. */
+static bool keeps_places(BuiltinFunc b)
+{
+	return b == BI_list || b == BI_enumerate || b == BI_zip || b == BI_map;
+}
+
 static bool keeps_items(BuiltinFunc b)
 {
-	return b == BI_list || b == BI_tuple || b == BI_sorted || b == BI_reversed || b == BI_enumerate ||
-	       b == BI_zip || b == BI_map || b == BI_filter || b == BI_set || b == BI_dict;
+	return keeps_places(b) || b == BI_tuple || b == BI_sorted || b == BI_reversed || b == BI_filter ||
+	       b == BI_set || b == BI_dict;
 }
 
 /* Items decide on membership or order. */
@@ -554,6 +609,25 @@ static const Label *shape_of(Facts *f, const Node *n)
 	return !x ? NULL : x->kind == T_PACKET ? label_deep(f, x) : label_shape(f, x);
 }
 
+/* Where it stops tells of its length only. */
+static const Fact *value_range(Facts *f, const Node *n, const Fact *x)
+{
+	const Label *l = NULL;
+
+	count_touch(f, x, args_label(f, n, deep_of));
+	for (uint32_t i = 0; n->call.n > 1 && i < n->call.n; i += 2)
+		l = label_join(f, l, deep_of(f, n->call.arg[i].value));
+	return label_add(f, x, l);
+}
+
+static bool has_key(const Node *n)
+{
+	for (uint32_t i = 0; i < n->call.n; i++)
+		if (n->call.arg[i].name && str_is(n->call.arg[i].name->text, "key"))
+			return true;
+	return false;
+}
+
 static const Fact *value_builtin(Facts *f, const Node *n, BuiltinFunc b, const Fact *x)
 {
 	const Label *called = f->labels->called;
@@ -590,7 +664,13 @@ static const Fact *value_builtin(Facts *f, const Node *n, BuiltinFunc b, const F
 	default:
 		break;
 	}
-	const Label *l = args_label(f, n, keeps_items(b) && !by_items(b) ? outer_of : deep_of);
+	if (b == BI_range)
+		return value_range(f, n, x);
+	if (keeps_places(b) && x->cell)
+		return label_add(f, count_touch(f, x, args_label(f, n, outer_of)),
+				 b == BI_enumerate && n->call.n > 1 ? deep_of(f, n->call.arg[1].value) : NULL);
+	bool keyed = has_key(n) && (b == BI_sorted || b == BI_max || b == BI_min);
+	const Label *l = args_label(f, n, keyed || (keeps_items(b) && !by_items(b)) ? outer_of : deep_of);
 
 	return label_add(f, x, label_join(f, l, called));
 }
@@ -651,7 +731,7 @@ void label_method(Facts *f, BuiltinMethod which, const CallArgs *c)
 		if (c->arg[i] && !item)
 			l = label_join(f, l, items ? outer(f, c->arg[i]) : label_deep(f, c->arg[i]));
 	}
-	if (which == M_LIST_sort || which == M_LIST_remove || builtin_methods[which].owner == OWNER_SET)
+	if ((which == M_LIST_sort && !c->arg[0]) || which == M_LIST_remove || builtin_methods[which].owner == OWNER_SET)
 		l = label_join(f, l, label_deep(f, cell->elem));
 	if (builtin_methods[which].owner == OWNER_DICT)
 		l = label_join(f, l, label_deep(f, cell->key));
@@ -746,8 +826,9 @@ static bool call_may_fail(const Node *n)
 {
 	const Node *fn = n->call.fn;
 
-	if (fn->kind == N_NAME && fn->name.ref == REF_PROTO)
-		return true; /* a number that does not fit its field */
+	if (fn->kind == N_NAME && fn->name.ref == REF_BUILTIN && n->call.n > 1 &&
+	    (fn->name.index == BI_min || fn->name.index == BI_max) && !n->call.arg[1].name)
+		return false; /* of several values there is one */
 	if (fn->kind == N_NAME)
 		return fn->name.ref == REF_BUILTIN &&
 		       (strstr(builtin_funcs[fn->name.index].doc, "Error") || fn->name.index == BI_bytes ||
@@ -765,6 +846,37 @@ static const Label *self_label(Facts *f, const Node *n)
 	return n->call.fn->kind == N_ATTR ? deep_of(f, n->call.fn->attr.obj) : NULL;
 }
 
+/* A number that does not fit its field, an address of the other family. */
+static bool may_not_fit(Facts *f, const Node *fn, const Arg *a)
+{
+	const WireProto *p = wire_proto((WireId)fn->name.index);
+	const Fact *x = value_of(f, a->value);
+	int field = a->name ? wire_field(p, a->name->text) : 0;
+	int64_t lo, hi;
+
+	if (!x || field < 0 || (x->kind != T_INT && x->kind != T_IP))
+		return false;
+	if (x->kind == T_IP)
+		return !x->vals;
+	if (a->name && a->value->kind == N_ATTR && a->value->attr.sym == a->name)
+		return false; /* ttl=r.ttl */
+	if (p->fields[field].kind == FK_SERIAL)
+		return false; /* taken modulo its width */
+	unsigned width = p->fields[field].width;
+
+	return !vals_bounds(x, &lo, &hi) || lo < 0 || (width < 63 && hi >> width);
+}
+
+static const Label *misfits(Facts *f, const Node *n)
+{
+	const Label *l = NULL;
+
+	for (uint32_t i = 0; i < n->call.n; i++)
+		if (may_not_fit(f, n->call.fn, &n->call.arg[i]))
+			l = label_join(f, l, deep_of(f, n->call.arg[i].value));
+	return l;
+}
+
 /* Whether there is an error here may be for received data to say. */
 static void may_fail(Facts *f, const Node *n, const Fact *x)
 {
@@ -778,6 +890,8 @@ static void may_fail(Facts *f, const Node *n, const Fact *x)
 			label_may_end(f, n, label_join(f, label_shape(f, c), label_index(f, n)));
 	} else if (n->kind == N_BINARY && may_overflow(f, n, x)) {
 		label_may_end(f, n, label_join(f, deep_of(f, n->binary.left), deep_of(f, n->binary.right)));
+	} else if (n->kind == N_CALL && n->call.fn->kind == N_NAME && n->call.fn->name.ref == REF_PROTO) {
+		label_may_end(f, n, misfits(f, n));
 	} else if (n->kind == N_CALL && call_may_fail(n)) {
 		label_may_end(f, n, label_join(f, self_label(f, n), args_label(f, n, deep_of)));
 	}

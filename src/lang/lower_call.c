@@ -417,5 +417,6 @@ void lambda_into(Fn *f, Node *n, Reg dst)
 		code_emit(f, insn_abc(I_MOVE, 0, base + defaults + i, r, 0));
 	}
 	f->lo->too_big |= all > 255;
+	code_meter(f, n);
 	code_emit(f, insn_abc(I_LAMBDA, all, dst, prog_fn(f->lo, n), base));
 }

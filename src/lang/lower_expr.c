@@ -104,6 +104,7 @@ static void name_into(Fn *f, Node *n, Reg dst)
 		var_into(f, n->name.var, dst);
 		break;
 	case REF_FUNC:
+		code_meter(f, n);
 		code_emit(f, insn_abc(I_LAMBDA, 0, dst, prog_fn_value(f->lo, n->name.node), 0));
 		break;
 	case REF_BUILTIN:

@@ -138,6 +138,7 @@ struct Stack {
 	const Label *content; /* received: of what it holds; NULL: from anybody */
 	uint64_t echoes;      /* received: WIRE_BITs of layers whose matched fields are the probe's */
 	const Label *echo;    /* their label */
+	const struct Stack *probe; /* what it answers, for its ports; NULL: not one */
 };
 
 typedef struct RecField {
@@ -165,7 +166,8 @@ struct Cell {
 	bool packets;	/* LIST of packets: made by a layer with a list in a field */
 	const Node *made;
 	uint32_t read; /* the last walk in which an expression gave it to somebody */
-	const Label *shape; /* of length, membership, order */
+	const Label *shape; /* of membership and order */
+	const Label *count; /* of length alone: what stands at each place does not depend on it */
 };
 
 extern const char *const fact_kind_names[T_N];

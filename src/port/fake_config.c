@@ -383,6 +383,8 @@ static void line_limit(Words *w)
 			w->f->limit_packets = read_uint(w);
 		else if (str_is(s, "time"))
 			w->f->limit_time = read_duration(w);
+		else if (str_is(s, "leak"))
+			w->f->leak = read_uint(w);
 		else
 			w->bad = true;
 	}

@@ -15,7 +15,7 @@
 	/* packet_make.c */                                                                               \
 	X(l3) X(echo) X(option)                                                                           \
 	/* py_num.c */                                                                                    \
-	X(abs) X(bool) X(chr) X(divmod) X(float) X(hex) X(int) X(ord) X(round) X(randint) X(random_bytes) \
+	X(abs) X(bool) X(chr) X(divmod) X(float) X(hex) X(int) X(ord) X(round) X(randint) X(random_bytes) X(fill) \
 	/* py_conv.c */                                                                                   \
 	X(bytes) X(ip) X(mac) X(net) X(repr) X(str)                                                       \
 	/* py_seq.c */                                                                                    \

@@ -327,15 +327,9 @@ BUILTIN(randint)
 	return true;
 }
 
-BUILTIN(random_bytes)
+/* One draw; the stream is a function of it. */
+static Value drawn_bytes(Vm *vm, uint64_t draw, int64_t len)
 {
-	int64_t len;
-
-	FIXED;
-	if (!vm_to_size(vm, args[0], 0, 16 * 1024 * 1024, "the number of bytes", &len))
-		return false;
-	/* One draw a call; its stream is a function of it. */
-	uint64_t draw = vm_draw(vm);
 	ObjStr *s = (ObjStr *)heap_obj(&vm->heap, VAL_BYTES, sizeof(ObjStr) + (size_t)len + 1);
 
 	s->h.n = s->n_cp = (uint32_t)len;
@@ -345,6 +339,28 @@ BUILTIN(random_bytes)
 		memcpy(s->p + i, &w, len - i < 8 ? (size_t)(len - i) : 8);
 	}
 	vm_charge(vm, (uint64_t)len / 32);
-	*ret = val_of(s);
+	return val_of(s);
+}
+
+BUILTIN(random_bytes)
+{
+	int64_t len;
+
+	FIXED;
+	if (!vm_to_size(vm, args[0], 0, 16 * 1024 * 1024, "the number of bytes", &len))
+		return false;
+	*ret = drawn_bytes(vm, vm_draw(vm), len);
+	return true;
+}
+
+BUILTIN(fill)
+{
+	int64_t len;
+	Ip dst;
+
+	FIXED;
+	if (!vm_to_ip(vm, args[0], &dst) || !vm_to_size(vm, args[1], 0, 65535, "the number of bytes", &len))
+		return false;
+	*ret = drawn_bytes(vm, rng_draw(vm->host.seed, bytes_hash(BYTES(dst.b, ip_len(dst))), 0), len);
 	return true;
 }

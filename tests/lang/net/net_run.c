@@ -134,6 +134,7 @@ static void execute(Run *r, const Program *p, const Budget *b, Fake *f)
 	const VmError *err = vm_error(vm);
 	if (err->set && err->code && err->code[0])
 		r->error = str_printf(&r->a, "%s: %.*s\n", err->code, STR_ARG(err->message));
+	engine_leak_used(e, vm_leak_used(vm));
 	engine_finish(e, r->exit);
 }
 
