@@ -9,7 +9,7 @@
  * exactly the bytes that were judged.
  *
  * Order of work for the caller: frame_dst() -> route -> frame_check() -> budget
- * -> next hop -> frame_hop_ok() -> send (cut by gate/cut.h if verdict.cut).  No
+ * -> next hop -> frame_hop_ok() -> send (cut by wire_cut_next() if verdict.cut).  No
  * look-up on the link happens for a frame that may not leave anyway.
  */
 #ifndef SONDE_GATE_FRAME_CHECK_H

@@ -533,6 +533,10 @@ static void syn_counts(void **state)
 	assert_true(send_spec(p, EMIT_IP4).syn);
 	p.raw = BYTES("\xee\x48\0\x09\0\0\0\0\0\0\0\0\0\0\0\4", 16);
 	assert_false(send_spec(p, EMIT_IP4).syn);
+	p.raw = BYTES("\xee\x48\0\x09\0\0\0\0\0\0\0\0\0\0\0\5x\0\0\0\1\0\0\4", 24); /* INIT behind another */
+	assert_true(send_spec(p, EMIT_IP4).syn);
+	p.raw = BYTES("\xee\x48\0\x09\0\0\0\0\0\0\0\0\0\0\0\x14", 16); /* a chunk that is cut */
+	assert_true(send_spec(p, EMIT_IP4).syn);
 }
 
 static FrameVerdict clean_up(Spec p)

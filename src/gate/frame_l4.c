@@ -279,6 +279,30 @@ static bool is_ipv6_only(uint8_t proto)
 	       proto == IPPROTO_DSTOPTS || proto == IPPROTO_ICMPV6;
 }
 
+/* RFC 9260 3.3.2: whether a packet asks for an association.  INIT must stand alone,
+ * but who knows what a receiver takes; what can't be walked to its end may be one. */
+static bool sctp_opens(Bytes packet)
+{
+	enum { HEADER = 12 };
+	Cursor c = cursor(packet);
+
+	cur_skip(&c, HEADER);
+	if (cur_left(&c) == 0)
+		return true;
+	while (cur_left(&c)) {
+		uint8_t type = cur_u8(&c);
+
+		cur_skip(&c, 1);
+		size_t len = cur_be16(&c), pad = (4 - len % 4) % 4;
+
+		if (c.bad || type == SCTP_INIT || len < 4 || len - 4 > cur_left(&c))
+			return true;
+		cur_skip(&c, len - 4);
+		cur_skip(&c, pad < cur_left(&c) ? pad : cur_left(&c));
+	}
+	return false;
+}
+
 static bool look_other(Look *l)
 {
 	ReachWord word = proto_word(l->proto);
@@ -292,8 +316,8 @@ static bool look_other(Look *l)
 		return needs(l, word) && look_source(l);
 	if (!rights_other(l->rights, l->proto))
 		return no(l, NOTSENT_POLICY, "IP protocol %u needs the word other=[%u]", l->proto, l->proto);
-	/* SCTP's INIT counts as a connection attempt, RFC 9260 3.3.2 */
-	if (l->proto == IPPROTO_SCTP && (l->body.n < 13 || l->body.p[12] == SCTP_INIT))
+	/* guardrails.md 3: SCTP's INIT counts as a connection attempt */
+	if (l->proto == IPPROTO_SCTP && sctp_opens(l->body))
 		l->v->syn = true;
 	return look_source(l);
 }

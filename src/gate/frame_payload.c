@@ -176,6 +176,26 @@ static bool claims(Look *l, const uint8_t *mac)
 	return mac_claimable(l, m);
 }
 
+/* RFC 8415 11: DUIDs of types 1 and 3 hold a link-layer address; the others, nobody
+ * can tell from whose they are. */
+static bool duid_claimed(Look *l, Bytes d)
+{
+	size_t at = d.n >= 4 && get_be16(d.p) == 1 ? 8 : 4;
+
+	return d.n == at + 6 && (get_be16(d.p) == 1 || get_be16(d.p) == 3) && get_be16(d.p + 2) == 1 &&
+	       claims(l, d.p + at);
+}
+
+/* RFC 2132 9.14, RFC 4361 6.1: a hardware address, or IAID and DUID. */
+static bool client_id_claimed(Look *l, Bytes id)
+{
+	enum { ETHERNET = 1, DUID = 255, IAID = 5 };
+
+	if (id.n > IAID && id.p[0] == DUID)
+		return duid_claimed(l, bytes_slice(id, IAID, id.n));
+	return id.n == 7 && id.p[0] == ETHERNET && claims(l, id.p + 1);
+}
+
 static const char *dhcp4_options(Look *l, Cursor *c)
 {
 	enum { PAD = 0, OVERLOAD = 52, CLIENT_ID = 61, END = 255 };
@@ -191,7 +211,7 @@ static const char *dhcp4_options(Look *l, Cursor *c)
 
 		if (c->bad || kind == OVERLOAD)
 			return "a DHCP option that can't be checked";
-		if (kind == CLIENT_ID && data.n == 7 && data.p[0] == 1 && !claims(l, data.p + 1))
+		if (kind == CLIENT_ID && !client_id_claimed(l, data))
 			return "a DHCP client id that is not ours";
 	}
 	return NULL;
@@ -201,26 +221,22 @@ static const char *dhcp4_options(Look *l, Cursor *c)
 static const char *dhcp4_fault(Look *l, Bytes data)
 {
 	static const uint8_t cookie[4] = { 99, 130, 83, 99 };
-	enum { OPTIONS = 236 };
+	enum { CIADDR = 12, GIADDR = 24, CHADDR = 28, OPTIONS = 236 };
 
 	if (data.n < OPTIONS + 4 || data.p[0] != 1 || data.p[1] != 1 || data.p[2] != 6 ||
 	    memcmp(data.p + OPTIONS, cookie, sizeof cookie) != 0)
 		return "only DHCP clients' messages for Ethernet may be sent";
-	if (!claims(l, data.p + 28))
+	Ip ciaddr = ip_from(4, data.p + CIADDR);
+
+	if (get_be32(data.p + GIADDR))
+		return "a DHCP relay's message";
+	if (!claims(l, data.p + CHADDR))
 		return "a DHCP hardware address that is not ours";
+	if (ip4_num(ciaddr) && !rules_own(l->fc->rules, ciaddr) && !use_spoof(l, rules_spoof_ip(l->fc->rules, ciaddr)))
+		return "a DHCP client's address that is not ours";
 	Cursor c = cursor(bytes_slice(data, OPTIONS + 4, data.n));
 
 	return dhcp4_options(l, &c);
-}
-
-/* RFC 8415 11: DUIDs of types 1 and 3 hold a link-layer address. */
-static const char *duid_fault(Look *l, Bytes d)
-{
-	size_t at = d.n >= 4 && get_be16(d.p) == 1 ? 8 : 4;
-
-	if (d.n < 4 || (get_be16(d.p) != 1 && get_be16(d.p) != 3) || get_be16(d.p + 2) != 1)
-		return NULL;
-	return d.n == at + 6 && claims(l, d.p + at) ? NULL : "a DHCPv6 client id that is not ours";
 }
 
 static const char *dhcp6_fault(Look *l, Bytes data)
@@ -236,10 +252,9 @@ static const char *dhcp6_fault(Look *l, Bytes data)
 	while (!c.bad && cur_left(&c)) {
 		uint16_t kind = cur_be16(&c);
 		Bytes option = cur_bytes(&c, cur_be16(&c));
-		const char *fault = kind == CLIENT_ID && !c.bad ? duid_fault(l, option) : NULL;
 
-		if (fault)
-			return fault;
+		if (kind == CLIENT_ID && !c.bad && !duid_claimed(l, option))
+			return "a DHCPv6 client id that is not ours";
 	}
 	return c.bad ? "a DHCPv6 option that is cut" : NULL;
 }

@@ -254,6 +254,16 @@ static Bytes discover(uint8_t *store, Mac chaddr)
 	U(dhcp_server, NULL, p.dport = 68; p.data = discover(store, s->mac); store[0] = 2)                           \
 	U(dhcp_foreign_id, "udp=67 +dhcp spoof=" STRANGER_MAC, p.dport = 67; p.data = discover(store, s->mac);       \
 	  memcpy(store + 240, "\x3d\x07\x01\x02\0\0\0\0\x99\xff", 10))                                               \
+	U(dhcp_foreign_address, "udp=67 +dhcp spoof=" STRANGER, p.dport = 67; p.data = discover(store, s->mac);      \
+	  put_addr(store + 12, STRANGER))                                                                            \
+	U(dhcp_relay, NULL, p.dport = 67; p.data = discover(store, s->mac); put_addr(store + 24, STRANGER))          \
+	U(dhcp_foreign_duid, "udp=67 +dhcp spoof=" STRANGER_MAC, p.dport = 67; p.data = discover(store, s->mac);     \
+	  memcpy(store + 240, "\x3d\x0f\xff\1\2\3\4\0\3\0\1\2\0\0\0\0\x99\xff", 18))                                  \
+	U(dhcp_id_of_nobody, NULL, p.dport = 67; p.data = discover(store, s->mac);                                   \
+	  memcpy(store + 240, "\x3d\4\0abc\xff", 7))                                                                \
+	U(dhcp_id_cut, NULL, p.dport = 67; p.data = discover(store, s->mac);                                         \
+	  memcpy(store + 240, "\x3d\3\1\2\0\xff", 6))                                                                \
+	U6(dhcp6_id_of_nobody, NULL, p.dport = 547; p.data = B("\1abc\0\1\0\7\0\2\0\0\0\1\x99"))                    \
 	U(dhcp_overload, NULL, p.dport = 67; p.data = discover(store, s->mac); memcpy(store + 240, "\x34\1\3\xff", 4)) \
 	U6(dhcp6_solicit, "udp=547 +dhcp", p.dport = 547; p.data = B("\1abc"))                                       \
 	U6(dhcp6_foreign_id, "udp=547 +dhcp spoof=" STRANGER_MAC, p.dport = 547;                                     \

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names as text, zones, resolv.conf, the order of addresses, and cutting.
+ * Names as text, zones, resolv.conf, the order of addresses.
  */
-#include "gate/cut.h"
 #include "gate/names.h"
 #include "gate/test_lab.h"
-#include "wire/wire.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -153,66 +151,6 @@ static void rfc6724_order(void **state)
 	assert_true(ip_eq(same[0].addr, lab_ip("10.0.0.2")));
 }
 
-/* ---- cutting: pieces are what wire's own cutter makes of the packet ---- */
-
-static void cut_as(const Spec *p, uint32_t mtu)
-{
-	static uint8_t packet[LAB_FRAME * 2], piece[LAB_FRAME * 2];
-	Writer w = writer(packet, sizeof packet);
-	Bytes *want;
-	uint32_t n, got = 0;
-	uint64_t bytes = 0, sum = 0;
-	Cut c;
-
-	spec_build(p, &w);
-	assert_null(wire_fragment(wr_done(&w), mtu, 42, &a, &want, &n));
-	assert_true(cut_init(&c, wr_done(&w), mtu, 42));
-	assert_int_equal(cut_count(&c, &bytes), n);
-	for (;;) {
-		Writer out = writer(piece, mtu);
-
-		if (!cut_next(&c, &out))
-			break;
-		assert_in_range(got, 0, n - 1);
-		assert_true(bytes_eq(wr_done(&out), want[got]));
-		sum += out.n;
-		got++;
-	}
-	assert_int_equal(got, n);
-	assert_true(sum == bytes);
-}
-
-static void pieces_fit_the_mtu(void **state)
-{
-	(void)state;
-	static uint8_t data[LAB_FRAME - 200];
-	Scene s = lab_scene();
-	Spec p = spec_udp(&s), q = spec_udp6(&s);
-
-	for (size_t i = 0; i < sizeof data; i++)
-		data[i] = (uint8_t)(i * 7);
-	for (size_t n = 1473; n < sizeof data; n += 97) {
-		p.data = q.data = BYTES(data, n);
-		p.id = (uint16_t)n;
-		cut_as(&p, 1500);
-		cut_as(&p, 577);
-		cut_as(&q, 1500);
-		cut_as(&q, 1280);
-		p.options = BYTES("\x94\4\0\0\7\7\4\0\0\0\0\0", 12); /* one copied, one not: RFC 791 */
-		cut_as(&p, 1500);
-		p.options = (Bytes){ 0 };
-	}
-	Cut c;
-	uint8_t packet[2000] = { 0x45, 0, 7, 208, 0, 0, 0x40 };
-
-	assert_false(cut_init(&c, BYTES(packet, 2000), 1500, 1)); /* DF */
-	packet[6] = 0;
-	assert_true(cut_init(&c, BYTES(packet, 2000), 1500, 1));
-	assert_false(cut_init(&c, BYTES(packet, 2000), 27, 1)); /* no room for 8 bytes */
-	assert_false(cut_init(&c, BYTES(packet, 19), 1500, 1));
-	assert_false(cut_init(&c, (Bytes){ 0 }, 1500, 1));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,7 +160,6 @@ int main(void)
 		cmocka_unit_test_setup(zones_are_compared_by_labels, fresh),
 		cmocka_unit_test_setup(resolv_conf, fresh),
 		cmocka_unit_test_setup(rfc6724_order, fresh),
-		cmocka_unit_test_setup(pieces_fit_the_mtu, fresh),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

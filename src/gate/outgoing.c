@@ -11,8 +11,8 @@
 #include "gate/gate.h"
 
 #include "base/exits.h"
-#include "gate/cut.h"
 #include "sys/proc.h"
+#include "wire/wire.h"
 
 #include <errno.h>
 
@@ -332,7 +332,7 @@ static bool hop_ready(Gate *g, Slot *s, int64_t now)
 
 static MeterFrame slot_cost(const Gate *g, const Slot *s)
 {
-	Cut cut;
+	WireCut cut;
 	MeterFrame f = { .packets = 1,
 			 .bytes = slot_head(s).n + slot_body(s).n,
 			 .syn = s->verdict.syn,
@@ -340,8 +340,8 @@ static MeterFrame slot_cost(const Gate *g, const Slot *s)
 			 .spoof = s->verdict.spoof,
 			 .dst = s->verdict.tuple.dst };
 
-	if (s->verdict.cut && cut_init(&cut, slot_body(s), s->mtu, g->cut_id)) {
-		f.packets = cut_count(&cut, &f.bytes);
+	if (s->verdict.cut && !wire_cut_init(&cut, slot_body(s), s->mtu, g->cut_id)) {
+		f.packets = wire_cut_count(&cut, &f.bytes);
 		f.bytes += (uint64_t)f.packets * s->nhead;
 	}
 	return f;
@@ -475,11 +475,11 @@ static bool batch_add(Gate *g, Slot *s, Bytes head, Bytes body)
 
 static bool batch_cut(Gate *g, Slot *s)
 {
-	Cut cut;
+	WireCut cut;
 	Writer w;
 	bool any = false;
 
-	if (!cut_init(&cut, slot_body(s), s->mtu, ++g->cut_id))
+	if (wire_cut_init(&cut, slot_body(s), s->mtu, ++g->cut_id))
 		return false;
 	batch_send(g); /* the pieces need all of g->pieces */
 	s->stamps.left = 1; /* held until the last piece is added */
@@ -487,7 +487,7 @@ static bool batch_cut(Gate *g, Slot *s)
 		if (g->nbatch == PACKET_TX_BATCH || g->npieces + s->mtu > PIECES_BYTES)
 			batch_send(g);
 		w = writer(g->pieces + g->npieces, s->mtu);
-		if (!cut_next(&cut, &w) || !batch_add(g, s, slot_head(s), wr_done(&w)))
+		if (!wire_cut_next(&cut, &w) || !batch_add(g, s, slot_head(s), wr_done(&w)))
 			break;
 		g->npieces += (uint32_t)w.n;
 		any = true;

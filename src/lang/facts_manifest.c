@@ -7,6 +7,7 @@
 
 #include "deal/ports.h"
 #include "probe/filter.h"
+#include "wire/link.h"
 
 #define NETWORKS   (WIRE_BIT(WIRE_ARP) | WIRE_BIT(WIRE_IP) | WIRE_BIT(WIRE_IPV6))
 #define TRANSPORTS (WIRE_BIT(WIRE_ICMP) | WIRE_BIT(WIRE_ICMPV6) | WIRE_BIT(WIRE_UDP) | WIRE_BIT(WIRE_TCP))
@@ -289,8 +290,10 @@ static void words_of(Facts *f, Emission *e, const Stack *s, const Node *n)
 			d->hint = STR("vlan=[10] in reach(..), if the policy allows it");
 		}
 	}
-	if (networks > 1)
+	if (s->tunnel || networks > 1)
 		set_word(f, e, WORD_TUNNEL, n);
+	if (e->proto && proto_word(e->proto) != WORD_N)
+		set_word(f, e, proto_word(e->proto), n);
 	if (!e->peer.name.n && e->proto) {
 		IpClass c = ip_class(e->peer.lo);
 
@@ -437,7 +440,11 @@ static void other_proto(Facts *f, Emission *e, const Stack *s, WireId net, const
 	const FieldFact *ff = stack_field(s, net, net == WIRE_IP ? "proto" : "nh");
 
 	if (!ff) {
-		if (net == WIRE_IPV6)
+		int number = s->built && s->carries != WIRE_NONE ? wire_ipproto_of((WireId)s->carries) : -1;
+
+		if (number >= 0)
+			e->proto = (uint8_t)number;
+		else if (net == WIRE_IPV6)
 			e->proto = 59; /* RFC 8200 4.7: nothing follows */
 		emit_peers(f, e, s, dst, NULL, n);
 		return;
@@ -467,7 +474,8 @@ static bool is_solicitation(const Stack *s)
 	return one_value(s, WIRE_ICMPV6, "type", &type, &n) && type == SOLICITATION;
 }
 
-static void emit_stack(Facts *f, const Stack *s, const Node *n)
+/* One network layer and what it carries. */
+static void emit_packet(Facts *f, const Stack *s, const Node *n)
 {
 	WireId net = stack_first(s, NETWORKS), trans = stack_first(s, TRANSPORTS);
 	Emission e = { .ether = s->n && s->id[0] == WIRE_ETHER, .span = facts_users_node(f, n)->span };
@@ -519,13 +527,74 @@ static void emit_stack(Facts *f, const Stack *s, const Node *n)
 	emit_peers(f, &e, s, dst, dport, at);
 }
 
+/* The layers [from, to) of a stack that was built. */
+static Stack *stack_part(Facts *f, const Stack *s, unsigned from, unsigned to)
+{
+	Stack *part = arena_new(f->a, Stack);
+	FieldFact *ff = arena_new_n(f->a, FieldFact, s->nfields);
+
+	*part = *s;
+	part->n = (uint8_t)(to - from);
+	part->must = 0;
+	part->nfields = 0;
+	part->field = ff;
+	for (unsigned i = from; i < to; i++) {
+		part->id[i - from] = s->id[i];
+		part->must |= WIRE_BIT(s->id[i]);
+	}
+	part->mustnot = ~part->must;
+	for (unsigned i = 0; i < s->nfields; i++)
+		if (s->field[i].layer >= from && s->field[i].layer < to) {
+			ff[part->nfields] = s->field[i];
+			ff[part->nfields++].layer = (uint8_t)(s->field[i].layer - from);
+		}
+	return part;
+}
+
+/* What the network layer at `at` carries. */
+static WireId carried(const Stack *s, unsigned at)
+{
+	while (++at < s->n && wire_proto((WireId)s->id[at])->role == ROLE_EXTENSION)
+		;
+	return at < s->n ? (WireId)s->id[at] : WIRE_NONE;
+}
+
+/* guardrails.md 4: each packet of a tunnel is checked as if it were sent, so that
+ * the manifest needs them all. */
+static void emit_stack(Facts *f, const Stack *s, const Node *n)
+{
+	unsigned at[LIMIT_LAYERS], k = 0;
+
+	for (unsigned i = 0; s->built && i < s->n; i++)
+		if (WIRE_BIT(s->id[i]) & NETWORKS)
+			at[k++] = i;
+	if (!k)
+		emit_packet(f, s, n);
+	for (unsigned i = 0; i < k; i++) {
+		bool last = i + 1 == k;
+		Stack *part = stack_part(f, s, i ? at[i] : 0, last ? s->n : at[i + 1]);
+
+		part->carries = (uint8_t)carried(s, at[i]);
+		part->tunnel = !last;
+		emit_packet(f, part, n);
+	}
+}
+
+/* SCTP's INIT, or a packet of which nobody knows what it is. */
+static bool is_init(const Stack *s)
+{
+	if (!(s->must & WIRE_BIT(WIRE_SCTP)))
+		return false;
+	return (s->must & WIRE_BIT(WIRE_SCTPINIT)) || !s->built || s->payload || s->id[s->n - 1] == WIRE_SCTP;
+}
+
 /* SYN and not ACK, or unknown. */
 static bool is_syn(const Stack *s)
 {
 	const FieldFact *ff = stack_field(s, WIRE_TCP, "flags");
 
 	if (!(s->must & WIRE_BIT(WIRE_TCP)))
-		return false;
+		return is_init(s);
 	if (!ff || !ff->value->vals || ff->value->kind != T_INT)
 		return true;
 	for (uint32_t i = 0; i < ff->value->vals->n; i++)

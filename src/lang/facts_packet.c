@@ -183,7 +183,7 @@ const Fact *packet_widen(Facts *f, const Fact *x)
 	return y;
 }
 
-/* What having a layer says about others: one transport, one network, outermost. */
+/* What else an answer without a tunnel does not have: one transport, one network. */
 static uint64_t excludes(WireId id)
 {
 	uint64_t bit = WIRE_BIT(id), no = 0;
@@ -210,7 +210,6 @@ const Fact *packet_having(Facts *f, const Fact *p, WireId id, bool has)
 		*t = *old;
 		if (has) {
 			t->must |= WIRE_BIT(id);
-			t->mustnot |= excludes(id) & ~t->must;
 		} else {
 			t->mustnot |= WIRE_BIT(id);
 		}
@@ -258,9 +257,36 @@ static const Fact *quote_of(Facts *f, const Stack *probe)
 	return mk_packet(f, one, 1);
 }
 
+/* The transport right behind the outermost network layer: what a tunnel carries is
+ * none of the answer's. */
+static WireId outer_transport(const Stack *s)
+{
+	WireId trans = stack_first(s, TRANSPORTS & ~WIRE_BIT(WIRE_ARP));
+	bool inside = false;
+
+	for (unsigned i = 0; s->built && i < s->n && s->id[i] != trans; i++) {
+		const WireRole role = wire_proto((WireId)s->id[i])->role;
+
+		if (inside && role != ROLE_EXTENSION)
+			return WIRE_NONE;
+		inside |= role == ROLE_NETWORK;
+	}
+	return trans;
+}
+
+/* Tunnels in UDP are known by the receiver's port, which is the probe's source port:
+ * one that the program did not set is none of theirs. */
+static bool may_be_tunnel(const Stack *s, WireId trans)
+{
+	for (unsigned i = 0; trans == WIRE_UDP && s->built && i < s->n; i++)
+		if (s->id[i] == WIRE_UDP)
+			return field_of(s, i, (unsigned)wire_field(wire_proto(WIRE_UDP), STR("sport"))) != NULL;
+	return trans == WIRE_UDP && !s->built;
+}
+
 static const Fact *shape_of_answer(Facts *f, const Stack *s)
 {
-	WireId net = stack_first(s, NETWORKS), trans = stack_first(s, TRANSPORTS & ~WIRE_BIT(WIRE_ARP));
+	WireId net = stack_first(s, NETWORKS), trans = outer_transport(s);
 	WireId icmp = net == WIRE_IPV6 ? WIRE_ICMPV6 : WIRE_ICMP;
 
 	if (net == WIRE_NONE)
@@ -270,14 +296,28 @@ static const Fact *shape_of_answer(Facts *f, const Stack *s)
 	uint64_t net_not = excludes(net);
 
 	if (trans == WIRE_NONE)
-		return mk_stack(f, WIRE_BIT(net), net_not, NULL);
+		return mk_stack(f, WIRE_BIT(net), 0, NULL);
 	const Fact *error =
 		mk_stack(f, WIRE_BIT(net) | WIRE_BIT(icmp), net_not | excludes(icmp), quote_of(f, s));
 
 	if (trans == WIRE_ICMP || trans == WIRE_ICMPV6)
 		return error;
-	return facts_join(f, mk_stack(f, WIRE_BIT(net) | WIRE_BIT(trans), net_not | excludes(trans), NULL),
-			  error);
+	uint64_t no = may_be_tunnel(s, trans) ? 0 : net_not | excludes(trans);
+
+	return facts_join(f, mk_stack(f, WIRE_BIT(net) | WIRE_BIT(trans), no, NULL), error);
+}
+
+/* Layers that matching compares.  Of what may be a tunnel, those inside are the peer's own. */
+static uint64_t echoed(const Stack *probe)
+{
+	WireId net = stack_first(probe, NETWORKS), trans = outer_transport(probe);
+	unsigned networks = 0;
+
+	for (unsigned i = 0; i < probe->n; i++)
+		networks += (WIRE_BIT(probe->id[i]) & NETWORKS) != 0;
+	if (networks < 2 && !may_be_tunnel(probe, trans))
+		return probe->must;
+	return WIRE_BIT(net) | (trans == WIRE_NONE ? 0 : WIRE_BIT(trans));
 }
 
 /* Whose content it is; and of an answer by the peer itself, not by a router, which fields
@@ -294,7 +334,7 @@ static const Fact *answer_to_stack(Facts *f, const Stack *probe)
 
 		t->content = label_answer(f, probe);
 		if (probe->built && !icmp && t->must & TRANSPORTS) {
-			t->echoes = probe->must;
+			t->echoes = echoed(probe);
 			t->echo = label_echo(f, probe);
 			t->probe = probe;
 		}

@@ -129,9 +129,6 @@ static const struct {
 	{ "ntp", "comes with a later version; IP()/UDP(dport=123)/b\"...\" and sr1 do one exchange" },
 	{ "snmp_get", "comes with a later version" },
 	{ "dhcp_discover", "comes with a later version" },
-	{ "GRE", "comes with a later version" },
-	{ "VXLAN", "comes with a later version" },
-	{ "MPLS", "comes with a later version" },
 };
 
 const char *name_habit(Str name)

@@ -139,6 +139,9 @@ struct Stack {
 	uint64_t echoes;      /* received: WIRE_BITs of layers whose matched fields are the probe's */
 	const Label *echo;    /* their label */
 	const struct Stack *probe; /* what it answers, for its ports; NULL: not one */
+	/* of a part of a tunnel's stack, while the manifest is made: */
+	uint8_t carries; /* what its network layer carries, WIRE_NONE: nothing */
+	bool tunnel;	 /* that has another network layer inside */
 };
 
 typedef struct RecField {

@@ -193,12 +193,32 @@ bool filter_match(const Filter *f, Bytes frame, WireId first)
 #define NETS	   (WIRE_BIT(WIRE_ARP) | WIRE_BIT(WIRE_IP) | WIRE_BIT(WIRE_IPV6))
 #define TRANSPORTS (WIRE_BIT(WIRE_ICMP) | WIRE_BIT(WIRE_ICMPV6) | WIRE_BIT(WIRE_UDP) | WIRE_BIT(WIRE_TCP))
 
+/* Inside these, no network layer is decoded. */
+#define CARRIES_NONE (WIRE_BIT(WIRE_ARP) | WIRE_BIT(WIRE_ICMP) | WIRE_BIT(WIRE_ICMPV6) | WIRE_BIT(WIRE_TCP))
+
+static bool more_than_one(uint64_t of)
+{
+	return of & (of - 1);
+}
+
+/* Tests speak of the outermost headers, of which there is one each. */
+static bool contradicts(uint64_t must)
+{
+	return more_than_one(must & NETS) || more_than_one(must & TRANSPORTS) ||
+	       ((must & WIRE_BIT(WIRE_ARP)) && (must & TRANSPORTS)) ||
+	       ((must & WIRE_BIT(WIRE_IP)) && (must & WIRE_BIT(WIRE_ICMPV6))) ||
+	       ((must & WIRE_BIT(WIRE_IPV6)) && (must & WIRE_BIT(WIRE_ICMP)));
+}
+
 /* What having some layers rules out: the outermost network and transport
  * protocol are one each, and ICMP goes with one version of IP. */
 static uint64_t excluded(uint64_t must)
 {
 	uint64_t no = 0;
 
+	/* What may be a tunnel may have any layer inside. */
+	if (!(must & CARRIES_NONE))
+		return 0;
 	if (must & NETS)
 		no |= NETS & ~must;
 	if (must & TRANSPORTS)
@@ -222,7 +242,7 @@ static void stacks_add(StackSet *s, uint64_t must, uint64_t mustnot)
 {
 	StackAlt x = { must, mustnot | excluded(must) };
 
-	if (x.must & x.mustnot)
+	if (x.must & x.mustnot || contradicts(must))
 		return;
 	for (uint32_t i = 0; i < s->n; i++) {
 		StackAlt *y = &s->alt[i];
@@ -258,14 +278,8 @@ static void test_stacks(const FilterTest *t, bool negated, StackSet *s)
 		stacks_add(s, negated ? 0 : WIRE_BIT(WIRE_ETHER) | WIRE_BIT(WIRE_DOT1Q), 0);
 		return;
 	}
-	if (negated) {
-		uint64_t no = 0;
-
-		if (t->kind == TEST_LINK && !t->depth)
-			no = t->over == OVER_IP4   ? WIRE_BIT(WIRE_IP)
-			     : t->over == OVER_IP6 ? WIRE_BIT(WIRE_IPV6)
-						   : WIRE_BIT(WIRE_ARP);
-		stacks_add(s, 0, no);
+	if (negated) { /* a tunnel may have inside what is not outermost */
+		stacks_add(s, 0, 0);
 		return;
 	}
 	if (t->over & OVER_IP4)

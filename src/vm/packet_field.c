@@ -107,7 +107,7 @@ Value packet_field(Vm *vm, const WireLayer *l, unsigned field, bool received)
 	const WireField *f = &l->proto->fields[field];
 	Value v = { 0 };
 
-	if (!wire_has(l, field) || (received && !wire_is_set(l, field)))
+	if (!wire_is_set(l, field) && (received || !wire_has(l, field)))
 		return val_none();
 	switch (f->kind) {
 	case FK_IP4:

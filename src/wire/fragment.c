@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Cutting IP packets (RFC 791 3.2, RFC 8200 4.5).
+ * Cutting IP packets (RFC 791 3.2, RFC 8200 4.5), one piece after the other.
  */
 #include "wire/table.h"
 
@@ -8,41 +8,28 @@ enum {
 	IP_HDR = 20,
 	IP_DF = 0x4000,
 	IP_MF = 0x2000,
+	IP_FLAGS = 0xe000,
 	IP_OFFSET = 0x1fff,
 	OPT_COPIED = 0x80, /* RFC 791 3.1: goes into every fragment */
 	IPV6_HDR = 40,
 	FRAGMENT_HDR = 8,
 	IPV6_LEAST_MTU = 1280,
+	NH_HOPOPT = 0,
+	NH_ROUTING = 43,
+	NH_FRAGMENT = 44,
+	NH_DESTOPT = 60,
 };
 
-/* Gives out pieces of `step` bytes of the body, each behind a header. */
-typedef struct Cutter {
-	Arena *a;
-	Bytes body;
-	Bytes *piece;
-	uint32_t n;
-} Cutter;
-
-static uint8_t *cut(Cutter *c, Bytes head, size_t from, size_t n)
-{
-	uint8_t *p = arena_alloc(c->a, head.n + n);
-
-	memcpy(p, head.p, head.n);
-	memcpy(p + head.n, c->body.p + from, n);
-	c->piece[c->n++] = BYTES(p, head.n + n);
-	return p;
-}
-
 /* The header of all fragments but the first: only the options that are copied. */
-static Bytes later_header(Bytes head, Arena *a)
+static void later_header(WireCut *c)
 {
-	uint8_t *p = arena_copy(a, head.p, head.n);
-	Writer w = writer(p + IP_HDR, head.n - IP_HDR);
-	Cursor c = cursor(bytes_slice(head, IP_HDR, head.n));
+	Writer w = writer(c->later, sizeof c->later);
+	Cursor options = cursor(bytes_slice(c->packet, IP_HDR, c->head));
 	WireOpt o;
 	bool bad;
 
-	while (wire_opt_next(&c, &o, &bad)) {
+	wr_bytes(&w, bytes_slice(c->packet, 0, IP_HDR));
+	while (wire_opt_next(&options, &o, &bad)) {
 		if (!(o.kind & OPT_COPIED))
 			continue;
 		wr_u8(&w, (uint8_t)o.kind);
@@ -50,132 +37,171 @@ static Bytes later_header(Bytes head, Arena *a)
 		wr_bytes(&w, o.data);
 	}
 	wr_zeros(&w, (4 - w.n % 4) % 4);
-	p[0] = (uint8_t)(0x40 | (IP_HDR + w.n) / 4);
-	return BYTES(p, IP_HDR + w.n);
+	c->nlater = (uint8_t)w.n;
+	c->later[0] = (uint8_t)(0x40 | w.n / 4);
 }
 
-static void put_ipv4(uint8_t *p, size_t hdr, size_t all, size_t offset, bool more)
+/* Bytes of header, and of body, of the next piece. */
+static size_t piece_head(const WireCut *c)
 {
-	unsigned was = get_be16(p + 6);
-	unsigned flags = (was & 0xe000u) | (more ? IP_MF : 0);
-
-	put_be16(p + 2, (uint16_t)all);
-	put_be16(p + 6, (uint16_t)(flags | ((was & IP_OFFSET) + offset / 8)));
-	put_be16(p + 10, 0);
-	put_be16(p + 10, wire_csum_fold(wire_csum(0, BYTES(p, hdr))));
+	return c->v6 ? c->head + FRAGMENT_HDR : c->off ? c->nlater : c->head;
 }
 
-static const char *cut_ipv4(Cutter *c, Bytes packet, uint32_t mtu)
+static size_t piece_body(const WireCut *c)
 {
-	size_t hdr = (packet.p[0] & 15u) * 4u;
-	Bytes head = bytes_slice(packet, 0, hdr), later = later_header(head, c->a);
+	size_t head = piece_head(c), left = c->packet.n - c->head - c->off;
+	size_t room = c->mtu > head ? c->mtu - head : 0;
 
-	if (get_be16(packet.p + 6) & IP_DF)
+	return left <= room ? left : room / 8 * 8;
+}
+
+static const char *init_ipv4(WireCut *c)
+{
+	unsigned word;
+
+	size_t head = c->packet.n >= IP_HDR ? (c->packet.p[0] & 15u) * 4u : 0;
+
+	if (head < IP_HDR || head > c->packet.n)
+		return "it is no IP packet";
+	c->head = head;
+	word = get_be16(c->packet.p + 6);
+	if (word & IP_DF)
 		return "DF is set";
-	if (mtu < hdr + 8)
-		return "the MTU has no room for 8 bytes of data";
-	c->body = bytes_slice(packet, hdr, packet.n);
-	c->piece = arena_new_n(c->a, Bytes, c->body.n / 8 + 1);
-	if (c->body.n / 8 + (get_be16(packet.p + 6) & IP_OFFSET) > IP_OFFSET)
+	later_header(c);
+	if ((c->packet.n - c->head) / 8 + (word & IP_OFFSET) > IP_OFFSET)
 		return "the last fragment's offset is above 65528";
-	for (size_t from = 0, n; from < c->body.n; from += n) {
-		size_t left = c->body.n - from;
-		Bytes h = from ? later : head;
-
-		n = (mtu - h.n) / 8 * 8;
-		bool more = left > mtu - h.n;
-
-		n = more ? n : left;
-		uint8_t *p = cut(c, h, from, n);
-
-		/* A fragment that is cut again goes on as it did. */
-		put_ipv4(p, h.n, h.n + n, from, more || (get_be16(packet.p + 6) & IP_MF));
-	}
-	return NULL;
+	return c->mtu < c->head + 8 ? "the MTU has no room for 8 bytes of data" : NULL;
 }
 
 /* RFC 8200 4.5: the headers that routers look at go into every fragment: hop-by-hop
- * options, destination options in front of a routing header, the routing header.
- * The offset of the byte that names the next header, and their end. */
-static bool per_fragment_headers(Bytes packet, size_t *ret_nh_at, size_t *ret_end)
+ * options, destination options in front of a routing header, the routing header. */
+static const char *init_ipv6(WireCut *c)
 {
-	enum { NH_HOPOPT = 0, NH_ROUTING = 43, NH_DESTOPT = 60, NH_FRAGMENT = 44 };
+	static const char broken[] = "its extension headers are broken or it is a fragment";
+	const uint8_t *p = c->packet.p;
 	size_t nh_at = 6, end = IPV6_HDR;
 
-	*ret_nh_at = nh_at;
-	*ret_end = end;
-	for (uint8_t nh = packet.p[nh_at]; nh == NH_HOPOPT || nh == NH_ROUTING || nh == NH_DESTOPT;) {
+	if (c->packet.n < IPV6_HDR)
+		return "it is no IP packet";
+	c->nh_at = nh_at;
+	c->head = end;
+	for (uint8_t nh = p[nh_at]; nh == NH_HOPOPT || nh == NH_ROUTING || nh == NH_DESTOPT;) {
 		uint8_t kind = nh;
 
-		if (end + 8 > packet.n)
-			return false;
+		if (end + 8 > c->packet.n)
+			return broken;
 		nh_at = end;
-		nh = packet.p[nh_at];
-		end += (packet.p[nh_at + 1] + 1u) * 8u;
-		if (end > packet.n)
-			return false;
+		nh = p[nh_at];
+		end += (p[nh_at + 1] + 1u) * 8u;
+		if (end > c->packet.n)
+			return broken;
 		if (kind != NH_DESTOPT) {
-			*ret_nh_at = nh_at;
-			*ret_end = end;
+			c->nh_at = nh_at;
+			c->head = end;
 		}
 	}
-	return packet.p[*ret_nh_at] != NH_FRAGMENT;
+	if (p[c->nh_at] == NH_FRAGMENT)
+		return broken;
+	return c->mtu < IPV6_LEAST_MTU || c->mtu < c->head + FRAGMENT_HDR + 8
+		       ? "the MTU is below IPv6's 1280 or has no room for data"
+		       : NULL;
 }
 
-static const char *cut_ipv6(Cutter *c, Bytes packet, uint32_t mtu, uint32_t id)
+const char *wire_cut_init(WireCut *c, Bytes packet, uint32_t mtu, uint32_t id)
 {
-	enum { NH_FRAGMENT = 44 };
-	size_t nh_at = 0, end = 0;
-
-	if (!per_fragment_headers(packet, &nh_at, &end))
-		return "its extension headers are broken or it is a fragment";
-	if (mtu < IPV6_LEAST_MTU || mtu < end + FRAGMENT_HDR + 8)
-		return "the MTU is below IPv6's 1280 or has no room for data";
-	uint8_t *head = arena_alloc(c->a, end + FRAGMENT_HDR);
-
-	memcpy(head, packet.p, end);
-	head[end] = packet.p[nh_at];
-	head[nh_at] = NH_FRAGMENT;
-	put_be32(head + end + 4, id);
-	c->body = bytes_slice(packet, end, packet.n);
-	c->piece = arena_new_n(c->a, Bytes, c->body.n / 8 + 1);
-	size_t hdr = end + FRAGMENT_HDR, most = (mtu - hdr) / 8 * 8;
-
-	for (size_t from = 0, n; from < c->body.n; from += n) {
-		bool more = c->body.n - from > mtu - hdr;
-
-		n = more ? most : c->body.n - from;
-		uint8_t *p = cut(c, BYTES(head, hdr), from, n);
-
-		put_be16(p + 4, (uint16_t)(hdr - IPV6_HDR + n));
-		put_be16(p + end + 2, (uint16_t)(from | more));
-	}
-	return NULL;
-}
-
-const char *wire_fragment(Bytes packet, uint32_t mtu, uint32_t id, Arena *a, Bytes **ret_pieces,
-			  uint32_t *ret_n)
-{
-	Cutter c = { .a = a };
-	const char *error = "it is no IP packet";
 	unsigned version = packet.n ? packet.p[0] >> 4 : 0;
 
-	if (version == 4 && packet.n >= IP_HDR && (packet.p[0] & 15u) >= 5 &&
-	    (packet.p[0] & 15u) * 4u <= packet.n)
-		error = NULL;
-	else if (version == 6 && packet.n >= IPV6_HDR)
-		error = NULL;
-	if (error)
-		return error;
-	if (packet.n <= mtu) {
-		c.piece = arena_new(a, Bytes);
-		c.piece[c.n++] = packet;
+	*c = (WireCut){ .packet = packet, .mtu = mtu, .id = id, .v6 = version == 6 };
+	return version == 4 ? init_ipv4(c) : version == 6 ? init_ipv6(c) : "it is no IP packet";
+}
+
+/* A fragment that is cut again goes on as it did. */
+static void put_ipv4(const WireCut *c, size_t n, bool more, Writer *w)
+{
+	uint8_t h[IP_HDR + 40];
+	size_t len = piece_head(c);
+	unsigned was = get_be16(c->packet.p + 6);
+
+	memcpy(h, c->off ? c->later : c->packet.p, len);
+	put_be16(h + 2, (uint16_t)(len + n));
+	put_be16(h + 6, (uint16_t)((was & IP_FLAGS) | (more ? IP_MF : 0u) | ((was & IP_OFFSET) + c->off / 8)));
+	put_be16(h + 10, 0);
+	put_be16(h + 10, wire_csum_fold(wire_csum(0, BYTES(h, len))));
+	wr_bytes(w, BYTES(h, len));
+}
+
+static void put_ipv6(const WireCut *c, size_t n, bool more, Writer *w)
+{
+	uint8_t h[IPV6_HDR];
+
+	memcpy(h, c->packet.p, IPV6_HDR);
+	put_be16(h + 4, (uint16_t)(c->head - IPV6_HDR + FRAGMENT_HDR + n));
+	if (c->nh_at < IPV6_HDR)
+		h[c->nh_at] = NH_FRAGMENT;
+	wr_bytes(w, BYTES(h, IPV6_HDR));
+	if (c->nh_at < IPV6_HDR) {
+		wr_bytes(w, bytes_slice(c->packet, IPV6_HDR, c->head));
 	} else {
-		error = version == 4 ? cut_ipv4(&c, packet, mtu) : cut_ipv6(&c, packet, mtu, id);
+		wr_bytes(w, bytes_slice(c->packet, IPV6_HDR, c->nh_at));
+		wr_u8(w, NH_FRAGMENT);
+		wr_bytes(w, bytes_slice(c->packet, c->nh_at + 1, c->head));
+	}
+	wr_u8(w, c->packet.p[c->nh_at]);
+	wr_u8(w, 0);
+	wr_be16(w, (uint16_t)(c->off | more));
+	wr_be32(w, c->id);
+}
+
+bool wire_cut_next(WireCut *c, Writer *w)
+{
+	size_t from = c->head + c->off, n = piece_body(c);
+
+	if (from >= c->packet.n || n == 0)
+		return false;
+	(c->v6 ? put_ipv6 : put_ipv4)(c, n, from + n < c->packet.n, w);
+	wr_bytes(w, bytes_slice(c->packet, from, from + n));
+	c->off += n;
+	return !w->full;
+}
+
+uint32_t wire_cut_count(const WireCut *c, uint64_t *ret_bytes)
+{
+	WireCut walk = *c;
+	uint32_t count = 0;
+
+	*ret_bytes = 0;
+	for (size_t n = piece_body(&walk); n; n = piece_body(&walk)) {
+		*ret_bytes += piece_head(&walk) + n;
+		walk.off += n;
+		count++;
+	}
+	return count;
+}
+
+const char *wire_fragment(Bytes packet, uint32_t mtu, uint32_t id, Arena *a, Bytes **ret_pieces, uint32_t *ret_n)
+{
+	WireCut c;
+	uint64_t bytes = 0;
+	const char *error = wire_cut_init(&c, packet, mtu, id);
+
+	/* What fits is one piece, DF or not. */
+	if (packet.n <= mtu && c.head) {
+		*ret_pieces = arena_new(a, Bytes);
+		(*ret_pieces)[0] = packet;
+		*ret_n = 1;
+		return NULL;
 	}
 	if (error)
 		return error;
-	*ret_pieces = c.piece;
-	*ret_n = c.n;
+	*ret_n = wire_cut_count(&c, &bytes);
+	*ret_pieces = arena_new_n(a, Bytes, *ret_n);
+	Writer w = writer(arena_alloc(a, bytes), bytes);
+
+	for (uint32_t i = 0; i < *ret_n; i++) {
+		size_t from = w.n;
+
+		(void)wire_cut_next(&c, &w);
+		(*ret_pieces)[i] = BYTES(w.p + from, w.n - from);
+	}
 	return NULL;
 }

@@ -89,11 +89,39 @@ static void test_cutting_ipv6(void **state)
 	assert_non_null(wire_fragment(piece[0], 1279, 77, &arena, &piece, &n));
 }
 
+/* Piece by piece, as the gate sends them: the same, counted beforehand. */
+static void test_cutting_one_by_one(void **state)
+{
+	static uint8_t room[1500];
+	Bytes packet = built(ip_udp(4000)), *piece;
+	uint64_t bytes = 0, sum = 0;
+	uint32_t n, got = 0;
+	WireCut c;
+
+	(void)state;
+	assert_null(wire_fragment(packet, 577, 0, &arena, &piece, &n));
+	assert_null(wire_cut_init(&c, packet, 577, 0));
+	assert_int_equal(wire_cut_count(&c, &bytes), n);
+	for (Writer w = writer(room, 577); wire_cut_next(&c, &w); w = writer(room, 577)) {
+		assert_true(got < n && bytes_eq(wr_done(&w), piece[got]));
+		sum += w.n;
+		got++;
+	}
+	assert_int_equal(got, n);
+	assert_true(sum == bytes);
+	assert_int_equal(wire_cut_count(&c, &bytes), 0);
+	assert_null(wire_cut_init(&c, packet, 577, 0));
+	assert_false(wire_cut_next(&c, &(Writer){ .p = room, .n = 0, .cap = 576 - 8 })); /* no room for it */
+	assert_string_equal(wire_cut_init(&c, packet, 27, 0), "the MTU has no room for 8 bytes of data");
+	assert_string_equal(wire_cut_init(&c, (Bytes){ 0 }, 1500, 0), "it is no IP packet");
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_cutting_ipv4, fresh),
 		cmocka_unit_test_setup(test_cutting_ipv6, fresh),
+		cmocka_unit_test_setup(test_cutting_one_by_one, fresh),
 	};
 
 	return cmocka_run_group_tests_name("wire fragment", tests, NULL, NULL);

@@ -288,9 +288,26 @@ unsigned wire_icmp_mpls(const WirePacket *p, WireMpls *ret, unsigned max);
 
 /* ---- fragments ---- */
 
-/* Cuts an IP packet (no link header) for links of `mtu` bytes; `id` is the
- * identification for IPv6, whose packets carry none.  Returns NULL and the
- * pieces (one, if it fits), or why it can't be ("DF is set"). */
+/* An IP packet (no link header) that is being cut for links of `mtu` bytes. */
+typedef struct WireCut {
+	Bytes packet;
+	uint32_t mtu;
+	uint32_t id;       /* the identification for IPv6, whose packets carry none */
+	size_t off;        /* bytes of the body that are cut off already */
+	size_t head;       /* header bytes in front of the body; 0: it is no IP packet */
+	size_t nh_at;      /* IPv6: where the last header that each piece repeats names the next */
+	uint8_t later[60]; /* IPv4: the header of all pieces but the first */
+	uint8_t nlater;
+	bool v6;
+} WireCut;
+
+/* NULL, or why it can't be cut ("DF is set"). */
+const char *wire_cut_init(WireCut *c, Bytes packet, uint32_t mtu, uint32_t id);
+/* Writes the next piece; false when there is none left or w is full. */
+bool wire_cut_next(WireCut *c, Writer *w);
+/* How many pieces are still to come, and their bytes in all. */
+uint32_t wire_cut_count(const WireCut *c, uint64_t *ret_bytes);
+/* All pieces at once (one, if the packet fits), or why it can't be cut. */
 const char *wire_fragment(Bytes packet, uint32_t mtu, uint32_t id, Arena *a, Bytes **ret_pieces,
 			  uint32_t *ret_n);
 
