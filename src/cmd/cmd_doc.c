@@ -65,26 +65,90 @@ static void doc_rows(Str topic, Sb *out)
 	}
 }
 
-/* A verb: the lines of its def in lib, with the docstring. */
+/* From `from` up to the end of the first `until` behind it. */
+static Str piece(Str text, const char *from, const char *until)
+{
+	const char *end = text.p + text.n, *at = memmem(from, (size_t)(end - from), until, strlen(until));
+
+	return (Str){ from, (size_t)((at ? at + strlen(until) : end) - from) };
+}
+
+static const char *lib_find(const char *keyword, Str name, Arena *a, Str *ret_text)
+{
+	Str want = str_printf(a, "\n%s %.*s(", keyword, STR_ARG(name));
+
+	for (unsigned i = 0; i < lib_count; i++) {
+		const char *at = memmem(lib_files[i].text.p, lib_files[i].text.n, want.p, want.n);
+
+		*ret_text = lib_files[i].text;
+		if (at)
+			return at + 1;
+	}
+	return NULL;
+}
+
+/* A verb's result: its declaration, and the comment below, which tells the fields. */
+static void doc_result(Str name, Sb *out)
+{
+	Str text;
+	const char *at = lib_find("result", name, out->a, &text);
+
+	if (!at)
+		return;
+	Str decl = piece(text, at, ")\n");
+
+	sb_str(out, decl);
+	for (const char *p = decl.p + decl.n; p < text.p + text.n && *p == '#';) {
+		Str line = piece(text, p, "\n");
+
+		sb_cstr(out, "   ");
+		sb_str(out, (Str){ line.p + 1, line.n - 1 });
+		p += line.n;
+	}
+}
+
+/* "-> list[Hop]:" at the end of a def's head: Hop. */
+static Str returned(Str def)
+{
+	const char *arrow = memmem(def.p, def.n, "-> ", 3);
+	Str s = arrow ? (Str){ arrow + 3, strcspn(arrow + 3, ":") } : (Str){ 0 };
+	const char *open = s.n ? memchr(s.p, '[', s.n) : NULL;
+
+	return open ? (Str){ open + 1, strcspn(open + 1, "]") } : s;
+}
+
+/* A verb: its def in lib with the docstring, and what it returns. */
 static void doc_verb(Str topic, Sb *out)
 {
-	for (unsigned i = 0; i < lib_count; i++) {
-		Str text = lib_files[i].text;
-		Sb head = sb(out->a);
+	Str text;
+	const char *at = lib_find("def", topic, out->a, &text);
 
-		sb_printf(&head, "\ndef %.*s(", STR_ARG(topic));
-		Str want = sb_done(&head);
-		const char *at = memmem(text.p, text.n, want.p, want.n);
+	if (!at)
+		return;
+	Str head = piece(text, at, ":\n"), indent = piece(text, head.p + head.n, "\"\"\"");
+	Str doc = piece(text, indent.p + indent.n, "\"\"\"");
 
-		if (!at)
-			continue;
-		const char *end = text.p + text.n, *quote = memmem(at, (size_t)(end - at), "\"\"\"", 3);
-		const char *stop = quote ? memmem(quote + 3, (size_t)(end - quote - 3), "\"\"\"", 3) : NULL;
-		const char *last = stop ? stop : memchr(at + 1, '\n', (size_t)(end - at - 1));
+	sb_printf(out, "%.*s    %.*s\n", STR_ARG(head), (int)doc.n - 3, doc.p);
+	doc_result(returned(head), out);
+}
 
-		sb_str(out, (Str){ at + 1, (size_t)((last ? last : end) - at - 1) });
-		sb_char(out, '\n');
-	}
+/* Names of the language that this version does not have yet. */
+static const struct {
+	const char *name, *what;
+} later[] = {
+	{ "connect", "TCP connections" },   { "listen", "accepted connections" },
+	{ "datagram", "UDP conversations" }, { "tls", "TLS handshakes and certificates" },
+	{ "http", "HTTP requests" },	    { "load", "load in the background" },
+};
+
+static void doc_later(Str topic, Sb *out)
+{
+	for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+		if (str_is(topic, later[i].name))
+			sb_printf(out,
+				  "%s: %s: not in this version, which has no connections. sr, send and sniff with packets of "
+				  "your own,\nping, traceroute, walk and resolve over UDP are what there is.\n",
+				  later[i].name, later[i].what);
 }
 
 static void doc_layer(Str topic, Sb *out)
@@ -177,6 +241,8 @@ static bool doc_things(Str topic, Sb *out)
 	size_t before = out->n;
 
 	doc_verb(topic, out);
+	doc_result(topic, out);
+	doc_later(topic, out);
 	doc_rows(topic, out);
 	doc_layer(topic, out);
 	doc_warning(topic, out);

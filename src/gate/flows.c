@@ -14,7 +14,7 @@ enum {
 };
 
 /* So that the same endpoint has another fingerprint in each set. */
-enum { SALT_ENDPOINT = 1, SALT_TUPLE, SALT_QUOTE, SALT_FRAGMENT };
+enum { SALT_ENDPOINT = 1, SALT_TUPLE, SALT_QUOTE, SALT_FRAGMENT, SALT_DHCP };
 
 void flows_init(Flows *f, Arena *a, const Rules *r, const Owned *o, uint64_t seed, uint64_t packets)
 {
@@ -69,6 +69,16 @@ void flows_sent(Flows *f, const FlowTuple *t, bool syn, bool to_many)
 		fpset_put(&f->local, endpoint(f, t->src, t->proto, t->sport));
 	if (syn)
 		fpset_put(&f->opened, tuple_fp(f, t));
+}
+
+static uint64_t dhcp_fp(const Flows *f, uint32_t xid)
+{
+	return fp_num(f->seed ^ SALT_DHCP, xid);
+}
+
+void flows_asked_dhcp(Flows *f, uint32_t xid)
+{
+	fpset_put(&f->remote, dhcp_fp(f, xid));
 }
 
 bool flows_answers_syn(const Flows *f, const FlowTuple *t)
@@ -304,10 +314,32 @@ static FlowVerdict icmp_verdict(const Flows *f, const Rx *r)
 	return not_own(f, r);
 }
 
+/* Between the ports of DHCP, while ours is one of them: many clients share both, so it is the
+ * transaction that tells whose a message is (RFC 2131 4.1). */
+static bool is_dhcp(const Flows *f, const Rx *r)
+{
+	enum { SERVER = 67, CLIENT = 68 };
+	static const Ip nobody = { .v = 4 };
+
+	return r->version == 4 && r->proto == IPPROTO_UDP && owned_has(f->owned, IPPROTO_UDP, nobody, CLIENT) &&
+	       ((r->sport == SERVER && r->dport == CLIENT) || (r->sport == CLIENT && r->dport == SERVER));
+}
+
+static FlowVerdict dhcp_verdict(const Flows *f, const Rx *r)
+{
+	enum { UDP_HEADER = 8, XID = UDP_HEADER + 4, REPLY = 2 };
+
+	if (r->body.n < XID + 4 || !fpset_has(&f->remote, dhcp_fp(f, get_be32(r->body.p + XID))))
+		return not_own(f, r);
+	return r->body.p[UDP_HEADER] == REPLY ? FLOW_OWN : FLOW_LOOPED;
+}
+
 static FlowVerdict whose(const Flows *f, const Rx *r)
 {
 	bool ports = r->proto == IPPROTO_TCP || r->proto == IPPROTO_UDP;
 
+	if (is_dhcp(f, r))
+		return dhcp_verdict(f, r);
 	if (is_icmp(r->proto))
 		return icmp_verdict(f, r);
 	/* what comes to a port of ours is ours, from whomever: nobody else can have it */

@@ -71,6 +71,10 @@ typedef struct FlowTuple {
 /* `to_many`: broadcast or multicast, so that anybody may answer. */
 void flows_sent(Flows *f, const FlowTuple *t, bool syn, bool to_many);
 
+/* That DHCP transaction is ours: its answers may go to everybody, or to an address that
+ * nobody has yet. */
+void flows_asked_dhcp(Flows *f, uint32_t xid);
+
 /* Whether a received frame comes up; notes what later frames may refer to.
  * `ether`: it starts with an Ethernet header.  `meta` (at most 48 bytes) is given
  * back with a frame that was held. */

@@ -88,6 +88,45 @@ static void answers_come_up(void **state)
 	kernels(p);
 }
 
+/* Many clients share the ports of DHCP: ours is the transaction that we began, wherever its answer goes. */
+static void dhcp_is_ours_by_its_transaction(void **state)
+{
+	static const uint8_t reply[] = { 2, 1, 6, 0, 0, 0, 0, 42 }, ask[] = { 1, 1, 6, 0, 0, 0, 0, 42 },
+			     theirs[] = { 2, 1, 6, 0, 0, 0, 0, 43 }, they_ask[] = { 1, 1, 6, 0, 0, 0, 0, 43 };
+	static const char *const to[] = { "255.255.255.255", "10.0.0.200" };
+
+	(void)state;
+	begin();
+	for (int i = 0; i < 2; i++) {
+		Spec p = spec_udp(&s);
+
+		p.src = s.peer4;
+		p.dst = lab_ip(to[i]);
+		p.sport = 67;
+		p.dport = 68;
+		p.data = BYTES(reply, sizeof reply);
+		if (i == 0) {
+			others(p);
+			flows_asked_dhcp(&lab.flows, 42);
+		}
+		up(p);
+		p.data = BYTES(theirs, sizeof theirs);
+		others(p);
+		p.data = BYTES(reply, 7);
+		others(p);
+	}
+	Spec q = spec_udp(&s);
+
+	q.src = lab_ip("0.0.0.0");
+	q.dst = lab_ip("255.255.255.255");
+	q.sport = 68;
+	q.dport = 67;
+	q.data = BYTES(ask, sizeof ask);
+	looped(q);
+	q.data = BYTES(they_ask, sizeof they_ask);
+	others(q);
+}
+
 static void the_kernels_flows_never_come_up(void **state)
 {
 	(void)state;
@@ -416,6 +455,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_come_up),
+		cmocka_unit_test(dhcp_is_ours_by_its_transaction),
 		cmocka_unit_test(the_kernels_flows_never_come_up),
 		cmocka_unit_test(frames_of_others_are_others),
 		cmocka_unit_test(icmp_errors_come_up_by_their_quote),

@@ -58,6 +58,8 @@ typedef struct FrameVerdict {
 	bool cut;       /* above the MTU, without DF: to be cut */
 	bool to_many;   /* broadcast or multicast */
 	bool was_ether; /* an explicit Ether frame */
+	bool dhcp;      /* a DHCP client's question, with transaction dhcp_xid */
+	uint32_t dhcp_xid;
 	int spoof;      /* index into Rules.spoof, or -1 */
 	HopKind hop;
 	Ip hop_ip;

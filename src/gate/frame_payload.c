@@ -236,6 +236,8 @@ static const char *dhcp4_fault(Look *l, Bytes data)
 		return "a DHCP client's address that is not ours";
 	Cursor c = cursor(bytes_slice(data, OPTIONS + 4, data.n));
 
+	l->v->dhcp = l->depth == 0;
+	l->v->dhcp_xid = get_be32(data.p + 4);
 	return dhcp4_options(l, &c);
 }
 

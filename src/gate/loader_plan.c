@@ -235,6 +235,10 @@ static void hold_for(Ports *p, const Emission *e, Ip peer)
 {
 	Ip src = e->src_set ? e->src_lo : source_to(p->l, peer);
 
+	if (emission_asks_for_address(e)) {
+		hold_named(p, src, e);
+		return;
+	}
 	if (!src.v || !rules_own(p->l->rules, src))
 		return; /* spoofed, or never sent */
 	if ((e->proto == IPPROTO_ICMP && src.v != 4) || (e->proto == IPPROTO_ICMPV6 && src.v != 6))

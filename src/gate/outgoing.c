@@ -502,6 +502,8 @@ static void slot_go(Gate *g, Slot *s, int64_t now)
 	bool ok;
 
 	flows_sent(&g->flows, &v->tuple, v->syn, v->to_many);
+	if (v->dhcp)
+		flows_asked_dhcp(&g->flows, v->dhcp_xid);
 	if (v->cleanup) {
 		g->resets++;
 		g->last_reset = now;

@@ -148,6 +148,8 @@ int rules_spoof_mac(const Rules *r, Mac m);
 bool rules_listens(const Rules *r, uint16_t port, Ip peer);
 /* Whether a name may be asked for; `wire` is uncompressed. */
 bool rules_name_wire(const Rules *r, Bytes wire);
+/* A DHCP client's question from 0.0.0.0: no address of ours, and no spoofing. */
+bool emission_asks_for_address(const Emission *e);
 /* Why a local port may not be claimed, or NULL: below 1024 only with the policy's listen(). */
 const char *rules_claim_fault(const Rules *r, uint8_t proto, uint16_t port);
 /* Why an address is not in reach: "loopback", "an address of this host", ...; for messages. */

@@ -484,8 +484,21 @@ static bool is_spoof_range(const Maker *k, Ip lo, Ip hi)
 	return false;
 }
 
+/* RFC 2131 4.1: from 0.0.0.0 port 68 to port 67, which has a word of its own. */
+bool emission_asks_for_address(const Emission *e)
+{
+	enum { CLIENT = 68, SERVER = 67 };
+	const PortSet *s = &e->sports, *d = &e->dports;
+
+	return e->proto == IPPROTO_UDP && e->words >> WORD_DHCP & 1 && e->src_lo.v == 4 &&
+	       ip4_num(e->src_lo) == 0 && ip_eq(e->src_lo, e->src_hi) && s->n == 1 && s->p[0].lo == CLIENT &&
+	       s->p[0].hi == CLIENT && !e->dports_all && d->n == 1 && d->p[0].lo == SERVER && d->p[0].hi == SERVER;
+}
+
 static void judge_source(Maker *k, const Emission *e)
 {
+	if (emission_asks_for_address(e))
+		return;
 	/* a source that no constant tells is the frame check's */
 	if (e->src_lo.v && !is_own_range(k, e->src_lo, e->src_hi) && !is_spoof_range(k, e->src_lo, e->src_hi)) {
 		Str who = target_str(k, e->src_lo, e->src_hi);

@@ -584,6 +584,32 @@ static void spoof_needs_policy(void **state)
 	starts(NULL, "emit 10.9.0.1 udp 9 src=10.0.0.1"); /* ours */
 }
 
+/* RFC 2131 4.1: the one source that is nobody's, on the one pair of ports, with the word. */
+static void who_has_no_address_may_ask_for_one(void **state)
+{
+	static const char pol[] = "reach 255.255.255.255 +dhcp +broadcast",
+			  head[] = "reach 255.255.255.255 +dhcp +broadcast; emit 255.255.255.255 udp";
+	static const struct {
+		const char *rest, *why;
+	} no[] = {
+		{ "67 src=0.0.0.0 sport=69 +dhcp +broadcast", "0.0.0.0 is no address of this host" },
+		{ "9 src=0.0.0.0 sport=68 +broadcast", "0.0.0.0 is no address of this host" },
+		{ "67 src=0.0.0.1 sport=68 +dhcp +broadcast", "0.0.0.1 is no address of this host" },
+		{ "67 sport=68 +dhcp +broadcast", "source port 68" },
+	};
+	char prog[200];
+
+	(void)state;
+	snprintf(prog, sizeof prog, "%s 67 src=0.0.0.0 sport=68 +dhcp +broadcast", head);
+	starts(pol, prog);
+	for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
+		snprintf(prog, sizeof prog, "%s %s", head, no[i].rest);
+		refused(pol, prog, no[i].why);
+	}
+	snprintf(prog, sizeof prog, "%s 67 src=0.0.0.0 sport=68 +dhcp +broadcast", head);
+	refused(NULL, prog, "dhcp");
+}
+
 static void low_ports_and_listening(void **state)
 {
 	(void)state;
@@ -776,6 +802,7 @@ int main(void)
 		cmocka_unit_test(names_are_judged_before_any_look_up),
 		cmocka_unit_test(pins_lie_in_policy_by_themselves),
 		cmocka_unit_test(spoof_needs_policy),
+		cmocka_unit_test(who_has_no_address_may_ask_for_one),
 		cmocka_unit_test(low_ports_and_listening),
 		cmocka_unit_test(captures_intersect),
 		cmocka_unit_test(reflect_is_covered_or_refused),

@@ -277,6 +277,8 @@ static Ends probe_ends(const Matcher *m, const PacketId *id)
 		e.local = (Ip){ 0 };
 		e.remote = is_nd(id) ? id->target : id->dst;
 		e.a = e.b = 0;
+	} else if (id->has_xid) { /* whoever answers, to whatever address it gives */
+		e.local = e.remote = (Ip){ 0 };
 	} else if (matcher_to_many(m, id->dst)) {
 		e.remote = (Ip){ 0 };
 	}
@@ -304,6 +306,8 @@ static bool answer_ends(const PacketId *id, Ends *ret_e)
 		e.remote = is_nd(id) ? id->target : id->src;
 		e.a = e.b = 0;
 	}
+	if (id->has_xid)
+		e.local = e.remote = (Ip){ 0 };
 	*ret_e = e;
 	return true;
 }
@@ -536,6 +540,8 @@ static unsigned flow_fits(const Ask *q, const Probe *p)
 			return 0;
 		return r->content == p->id.content ? 2 : r->content == 0 ? 1 : 0;
 	}
+	if (p->id.has_xid || r->has_xid)
+		return p->id.has_xid && r->has_xid && p->id.content == r->content ? 2 : 0;
 	return p->id.content == r->content ? 2 : 1;
 }
 

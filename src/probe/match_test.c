@@ -462,6 +462,29 @@ static void old_probes_are_forgotten(void **state)
 		last + 1);
 }
 
+static Bytes dhcp(uint8_t op, uint8_t xid)
+{
+	uint8_t *b = arena_alloc(&arena, 16);
+
+	memset(b, 0, 16);
+	b[0] = op;
+	b[7] = xid;
+	return BYTES(b, 16);
+}
+
+/* RFC 2131 4.1: from no address to all, back from anybody to whatever address it gives. */
+static void dhcp_by_transaction(void **state)
+{
+	(void)state;
+	uint64_t p = add(tp_ip4((TpIp){ .src = 0, .dst = 0xffffffff, .proto = 17 }, tp_udp(68, 67, dhcp(1, 5))));
+	TpIp to_all = { .src = PEER, .dst = 0xffffffff, .proto = 17 }, to_one = { .src = PEER + 1, .dst = ME + 9, .proto = 17 };
+
+	assert_int_equal(match(tp_ip4(to_all, tp_udp(67, 68, dhcp(2, 6)))).verdict, VERDICT_UNSOLICITED);
+	assert_answer(match(tp_ip4(to_all, tp_udp(67, 68, dhcp(2, 5)))), p);
+	assert_int_equal(match(tp_ip4(to_one, tp_udp(67, 68, dhcp(2, 5)))).verdict, VERDICT_FURTHER);
+	assert_int_equal(match(tp_ip4(to_one, tp_udp(67, 68, TP_TEXT("short")))).verdict, VERDICT_UNSOLICITED);
+}
+
 /* RFC 919: whoever hears it may answer; other addresses of the net stay one peer's. */
 static void directed_broadcast_is_answered_by_many(void **state)
 {
@@ -499,6 +522,7 @@ int main(void)
 		T(dns_by_id_and_question),
 		T(arp_by_target),
 		T(directed_broadcast_is_answered_by_many),
+		T(dhcp_by_transaction),
 		T(errors_about_pings_and_redirects),
 		T(the_probe_itself_comes_back),
 		T(repetitions_are_one_probe),

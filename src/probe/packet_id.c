@@ -215,6 +215,18 @@ static void read_transport(PacketId *id)
 		read_tcp(id, &c);
 }
 
+/* RFC 2131 4.1: the transaction tells whose a message is; addresses are still to be given. */
+static bool read_xid(PacketId *id)
+{
+	enum { SERVER = 67, CLIENT = 68, XID = 4 };
+
+	if (id->v != 4 || id->proto != PROTO_UDP || id->payload.n < XID + 4 ||
+	    !((id->a == CLIENT && id->b == SERVER) || (id->a == SERVER && id->b == CLIENT)))
+		return false;
+	id->content = bytes_hash(bytes_slice(id->payload, XID, XID + 4));
+	return true;
+}
+
 static void read_content(PacketId *id)
 {
 	bool dns = id->proto == PROTO_UDP && id->have & HAVE_HEADER &&
@@ -223,6 +235,7 @@ static void read_content(PacketId *id)
 	id->content = bytes_hash(id->payload);
 	if (dns)
 		read_dns(id);
+	id->has_xid = read_xid(id);
 }
 
 /* ---- network headers ---- */

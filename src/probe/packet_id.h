@@ -57,6 +57,7 @@ typedef struct PacketId {
 	bool df;	   /* IPv4: don't fragment */
 	bool has_dns;	   /* `content` stands for id and question */
 	bool dns_edns;	   /* a query with an OPT record (RFC 6891) right behind its question */
+	bool has_xid;	   /* DHCP: `content` stands for the transaction */
 	uint16_t frag_off; /* bytes */
 	uint16_t ip_len;   /* as the header says, from the IP header on */
 	uint32_t ip_id;	   /* IPv6: of the fragment header */
