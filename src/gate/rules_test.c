@@ -587,27 +587,14 @@ static void spoof_needs_policy(void **state)
 /* RFC 2131 4.1: the one source that is nobody's, on the one pair of ports, with the word. */
 static void who_has_no_address_may_ask_for_one(void **state)
 {
-	static const char pol[] = "reach 255.255.255.255 +dhcp +broadcast",
-			  head[] = "reach 255.255.255.255 +dhcp +broadcast; emit 255.255.255.255 udp";
-	static const struct {
-		const char *rest, *why;
-	} no[] = {
-		{ "67 src=0.0.0.0 sport=69 +dhcp +broadcast", "0.0.0.0 is no address of this host" },
-		{ "9 src=0.0.0.0 sport=68 +broadcast", "0.0.0.0 is no address of this host" },
-		{ "67 src=0.0.0.1 sport=68 +dhcp +broadcast", "0.0.0.1 is no address of this host" },
-		{ "67 sport=68 +dhcp +broadcast", "source port 68" },
-	};
-	char prog[200];
+	static const char pol[] = "reach 255.255.255.255 +dhcp +broadcast";
 
 	(void)state;
-	snprintf(prog, sizeof prog, "%s 67 src=0.0.0.0 sport=68 +dhcp +broadcast", head);
-	starts(pol, prog);
-	for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
-		snprintf(prog, sizeof prog, "%s %s", head, no[i].rest);
-		refused(pol, prog, no[i].why);
-	}
-	snprintf(prog, sizeof prog, "%s 67 src=0.0.0.0 sport=68 +dhcp +broadcast", head);
-	refused(NULL, prog, "dhcp");
+#define ASKS(how) "reach 255.255.255.255 +dhcp +broadcast; emit 255.255.255.255 udp " how " +broadcast"
+	starts(pol, ASKS("67 src=0.0.0.0 sport=68 +dhcp"));
+	refused(pol, ASKS("67 src=0.0.0.0 sport=69 +dhcp"), "0.0.0.0 is no address of this host");
+	refused(pol, ASKS("9 src=0.0.0.0 sport=68"), "0.0.0.0 is no address");
+	refused(pol, ASKS("67 sport=68 +dhcp"), "source port 68");
 }
 
 static void low_ports_and_listening(void **state)
