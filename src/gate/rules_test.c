@@ -584,10 +584,9 @@ static void spoof_needs_policy(void **state)
 	starts(NULL, "emit 10.9.0.1 udp 9 src=10.0.0.1"); /* ours */
 }
 
-/* RFC 2131 4.1: the one source that is nobody's, on the one pair of ports, with the word. */
 static void who_has_no_address_may_ask_for_one(void **state)
 {
-	static const char pol[] = "reach 255.255.255.255 +dhcp +broadcast";
+	static const char pol[] = "reach 255.255.255.255 +dhcp +broadcast"; /* RFC 2131 4.1 */
 
 	(void)state;
 #define ASKS(how) "reach 255.255.255.255 +dhcp +broadcast; emit 255.255.255.255 udp " how " +broadcast"
