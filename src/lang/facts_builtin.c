@@ -175,10 +175,36 @@ static const Fact *b_sleep(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	return mk(f, T_NONE);
 }
 
+/* Which versions of IP a destination may have; all, if it is not known. */
+static void ip_versions(const Fact *dst, bool *ret_v4, bool *ret_v6)
+{
+	bool known = (dst->kind == T_IP || dst->kind == T_NET) && dst->vals;
+
+	*ret_v4 = *ret_v6 = !known;
+	for (uint32_t i = 0; known && i < dst->vals->n; i++) {
+		uint8_t v = dst->kind == T_NET ? dst->vals->net[i].ip.v : dst->vals->ip[i].lo.v;
+
+		*ret_v4 |= v != 6; /* a name stands for either */
+		*ret_v6 |= v != 4;
+	}
+}
+
+/* A text is a net if it says so, else an address or a name. */
+static const Fact *destination(Facts *f, const Fact *x, Node *n)
+{
+	bool net = false;
+
+	if (x->kind != T_STR || !x->vals)
+		return x;
+	for (uint32_t i = 0; i < x->vals->n; i++)
+		net |= memchr(x->vals->s[i].p, '/', x->vals->s[i].n) != NULL;
+	return net ? facts_to_net(f, x, n, "dst") : facts_to_ip(f, x, n, true, "dst");
+}
+
 static const Fact *b_l3(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 {
 	const Fact *dst = c->arg[0];
-	bool v4 = true, v6 = true;
+	bool v4, v6;
 	Len many;
 	Arg *arg = arena_new_n(f->a, Arg, n->call.n);
 	const Fact *out = mk(f, T_NEVER);
@@ -186,15 +212,10 @@ static const Fact *b_l3(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	(void)which;
 	if (dst->kind == T_LIST)
 		dst = facts_iterate(f, dst, n, &many);
-	if (dst->kind == T_IP && dst->vals) {
-		v4 = v6 = false;
-		for (uint32_t i = 0; i < dst->vals->n; i++) {
-			bool name = !dst->vals->ip[i].lo.v;
-
-			v4 |= name || dst->vals->ip[i].lo.v == 4;
-			v6 |= name || dst->vals->ip[i].lo.v == 6;
-		}
-	}
+	dst = destination(f, dst, c->node[0]);
+	if (fact_quiet(dst))
+		return dst;
+	ip_versions(dst, &v4, &v6);
 	for (int six = 0; six < 2; six++) {
 		if (!(six ? v6 : v4))
 			continue;

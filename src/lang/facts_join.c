@@ -132,8 +132,12 @@ static const Fact *join_same(Facts *f, const Fact *a, const Fact *b)
 	x->one = a->one == b->one ? a->one : 0;
 	if (!x->vals && !x->origin)
 		x->origin = b->origin;
-	if (x->n && a->kind != T_FUNC)
+	if (a->n != b->n && a->kind != T_FUNC) { /* a result of which only the type is known */
+		x->n = 0;
+		x->item = NULL;
+	} else if (x->n && a->kind != T_FUNC) {
 		x->item = join_items(f, a, b);
+	}
 	return x;
 }
 

@@ -57,8 +57,8 @@ def tcp_listener(port, addr="0.0.0.0", backlog=1024):
 
 
 def tcp_accept(*ports):
-    """Listens and never calls accept(): the kernel alone does the handshake."""
-    kept = [tcp_listener(p) for p in ports]
+    """Listens and never calls accept(): the kernel alone does the handshake. Ports as 80 or 80/::."""
+    kept = [tcp_listener(port, addr or "0.0.0.0") for port, _, addr in (p.partition("/") for p in ports)]
     ready()
     while kept:
         signal.pause()
