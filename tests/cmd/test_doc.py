@@ -69,7 +69,7 @@ def provoked():
     """code -> where a test provokes it: in a lab with real frames, by crafted packets, in virtual time."""
     table = (ROOT / "src" / "probe" / "warnings.def").read_text()
     ids = dict(re.findall(r'^WARN\((\w+), "([^"]+)"', table, re.M))
-    unit = "".join((ROOT / "src" / "probe" / f).read_text() for f in ("expert_test.c", "probe_test.c"))
+    unit = "".join((ROOT / "src" / "probe" / f).read_text() for f in ("expert_test.c", "expert_path_test.c", "probe_test.c"))
     unit += "".join(f"WARN_{name})" for name in re.findall(r"^DNS_CASE_\((\w+),", unit, re.M))
     labs = (ROOT / "tests" / "system" / "test_warnings.py").read_text()
     virtual = "".join(p.read_text() for p in (ROOT / "tests" / "lang" / "net").glob("*.sonde"))

@@ -22,7 +22,7 @@ for dst in [ip("{a}.4.2"), ip("{b}:4::2")]:
         r = sr1(L3(dst)/TCP(sport=30000 + i, dport=[80, 81, 82][i % 3]), timeout=2)
         if r and TCP in r:
             n += 1
-    print("tcp", n)
+    print("syn", n)
     ans, unans = sr([L3(dst)/UDP(dport=7)/random_bytes(1 + i * 2) for i in range(400)], rate=400, timeout=2)
     print("echo", len(ans))
     got = 0
@@ -70,7 +70,7 @@ def test_healthy_traffic_gives_none(network):
     run = network.sonde(PROGRAM.replace("{a}", "10.20").replace("{b}", "fd00:20"), json=True, timeout=300).ok()
     said = dict(line.split(" ", 1) for line in run.lines)
     assert run.json["warnings"] == [], run.json["warnings"]
-    assert said["ping"] == "500 50" and said["near"] == "200" and said["tcp"] == "150" and said["echo"] == "400", said
+    assert said["ping"] == "500 50" and said["near"] == "200" and said["syn"] == "150" and said["echo"] == "400", said
     assert said["dns"] == "150" and said["arp"] == "1" and said["mtu"] == "1500", said
     for proto in ("udp", "tcp", "icmp"):
         assert said[proto] == "[True, True, True, True]", run.lines
