@@ -57,7 +57,7 @@ static void doc_rows(Str topic, Sb *out)
 	Str name = dot ? (Str){ dot + 1, topic.n - owner.n - 1 } : topic;
 
 	for (unsigned i = 0; i < ROWS; i++) {
-		bool by_name = str_is(name, rows[i].name) && (!dot || str_is(owner, owners[rows[i].owner]));
+		bool by_name = name.n && name.p[0] != '_' && str_is(name, rows[i].name) && (!dot || str_is(owner, owners[rows[i].owner]));
 		bool by_owner = !dot && rows[i].owner != OWNER_NONE && str_is(topic, owners[rows[i].owner]);
 
 		if (by_name || by_owner)
@@ -65,90 +65,72 @@ static void doc_rows(Str topic, Sb *out)
 	}
 }
 
-/* From `from` up to the end of the first `until` behind it. */
-static Str piece(Str text, const char *from, const char *until)
-{
-	const char *end = text.p + text.n, *at = memmem(from, (size_t)(end - from), until, strlen(until));
+/* ---- verbs and their results ---- */
 
-	return (Str){ from, (size_t)((at ? at + strlen(until) : end) - from) };
+static Str cut(const char *from, const char *to)
+{
+	return (Str){ from, (size_t)(to - from) };
 }
 
-static const char *lib_find(const char *keyword, Str name, Arena *a, Str *ret_text)
+/* Where a line of lib starts with `word` `name` `(`; NULL: nowhere. */
+static const char *lib_line(const LibFile *f, const char *word, Str name, Arena *a)
 {
-	Str want = str_printf(a, "\n%s %.*s(", keyword, STR_ARG(name));
+	Str want = str_printf(a, "\n%s %.*s(", word, STR_ARG(name));
+	const char *at = memmem(f->text.p, f->text.n, want.p, want.n);
 
+	return at ? at + 1 : NULL;
+}
+
+/* A result type: its declaration, which names fields, types and labels, and the
+ * comment below, which tells what they mean. */
+static void doc_result(Str topic, Sb *out)
+{
 	for (unsigned i = 0; i < lib_count; i++) {
-		const char *at = memmem(lib_files[i].text.p, lib_files[i].text.n, want.p, want.n);
+		const char *at = lib_line(&lib_files[i], "result", topic, out->a);
+		const char *end = lib_files[i].text.p + lib_files[i].text.n;
+		const char *stop = at ? memmem(at, (size_t)(end - at), ")\n", 2) : NULL;
 
-		*ret_text = lib_files[i].text;
-		if (at)
-			return at + 1;
-	}
-	return NULL;
-}
-
-/* A verb's result: its declaration, and the comment below, which tells the fields. */
-static void doc_result(Str name, Sb *out)
-{
-	Str text;
-	const char *at = lib_find("result", name, out->a, &text);
-
-	if (!at)
-		return;
-	Str decl = piece(text, at, ")\n");
-
-	sb_str(out, decl);
-	for (const char *p = decl.p + decl.n; p < text.p + text.n && *p == '#';) {
-		Str line = piece(text, p, "\n");
-
-		sb_cstr(out, "   ");
-		sb_str(out, (Str){ line.p + 1, line.n - 1 });
-		p += line.n;
+		if (!stop)
+			continue;
+		sb_str(out, cut(at, stop + 2));
+		for (const char *p = stop + 2, *nl; p < end && *p == '#'; p = nl + 1) {
+			nl = memchr(p, '\n', (size_t)(end - p));
+			sb_cstr(out, "   ");
+			sb_str(out, cut(p + 1, nl + 1));
+		}
 	}
 }
 
-/* "-> list[Hop]:" at the end of a def's head: Hop. */
+/* The type behind `->` of a def: of list[Hop], Hop. */
 static Str returned(Str def)
 {
-	const char *arrow = memmem(def.p, def.n, "-> ", 3);
-	Str s = arrow ? (Str){ arrow + 3, strcspn(arrow + 3, ":") } : (Str){ 0 };
-	const char *open = s.n ? memchr(s.p, '[', s.n) : NULL;
+	const char *arrow = memmem(def.p, def.n, ") -> ", 5), *end = def.p + def.n;
+	const char *p = arrow ? arrow + 5 : end, *q;
 
-	return open ? (Str){ open + 1, strcspn(open + 1, "]") } : s;
+	if (end - p > 5 && memcmp(p, "list[", 5) == 0)
+		p += 5;
+	for (q = p; q < end && *q != ':' && *q != ']' && *q != '?'; q++)
+		;
+	return cut(p, q);
 }
 
-/* A verb: its def in lib with the docstring, and what it returns. */
+/* A verb: the lines of its def in lib, with the docstring. */
 static void doc_verb(Str topic, Sb *out)
 {
-	Str text;
-	const char *at = lib_find("def", topic, out->a, &text);
+	for (unsigned i = 0; i < lib_count && topic.n && topic.p[0] != '_'; i++) {
+		Str text = lib_files[i].text;
+		const char *at = lib_line(&lib_files[i], "def", topic, out->a), *end = text.p + text.n;
 
-	if (!at)
-		return;
-	Str head = piece(text, at, ":\n"), indent = piece(text, head.p + head.n, "\"\"\"");
-	Str doc = piece(text, indent.p + indent.n, "\"\"\"");
+		if (!at)
+			continue;
+		const char *quote = memmem(at, (size_t)(end - at), "\"\"\"", 3);
+		const char *stop = quote ? memmem(quote + 3, (size_t)(end - quote - 3), "\"\"\"", 3) : NULL;
+		Str def = cut(at, stop ? stop + 3 : end);
 
-	sb_printf(out, "%.*s    %.*s\n", STR_ARG(head), (int)doc.n - 3, doc.p);
-	doc_result(returned(head), out);
-}
-
-/* Names of the language that this version does not have yet. */
-static const struct {
-	const char *name, *what;
-} later[] = {
-	{ "connect", "TCP connections" },   { "listen", "accepted connections" },
-	{ "datagram", "UDP conversations" }, { "tls", "TLS handshakes and certificates" },
-	{ "http", "HTTP requests" },	    { "load", "load in the background" },
-};
-
-static void doc_later(Str topic, Sb *out)
-{
-	for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-		if (str_is(topic, later[i].name))
-			sb_printf(out,
-				  "%s: %s: not in this version, which has no connections. sr, send and sniff with packets of "
-				  "your own,\nping, traceroute, walk and resolve over UDP are what there is.\n",
-				  later[i].name, later[i].what);
+		sb_str(out, def);
+		sb_cstr(out, "\n\n");
+		doc_result(returned(def), out);
+	}
 }
 
 static void doc_layer(Str topic, Sb *out)
@@ -213,22 +195,49 @@ static void doc_warning(Str topic, Sb *out)
 		warning_row(warn_row(id), out);
 }
 
+/* What a later version brings; until then the checker refuses it. */
+static const struct Later {
+	const char *name, *text;
+} later[] = {
+	{ "connect", "TCP connections of an own stack" },
+	{ "listen", "accepting TCP connections" },
+	{ "datagram", "UDP send and recv" },
+	{ "tls", "a TLS handshake and the certificate" },
+	{ "http", "a request, with its timings" },
+	{ "load", "background load, TCP or UDP" },
+};
+
+static void doc_later(Str topic, Sb *out)
+{
+	for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
+		if (str_is(topic, later[i].name))
+			sb_printf(out, "%s: %s. Not in this version: the checker refuses it.\n", later[i].name,
+				  later[i].text);
+}
+
+static void each_lib_name(Str t, const char *before, Sb *out)
+{
+	size_t n = strlen(before);
+
+	for (const char *p = t.p; p && (p = memmem(p, t.n - (size_t)(p - t.p), before, n)); p++)
+		if (p[n] != '_')
+			sb_printf(out, " %.*s", (int)strcspn(p + n, "("), p + n);
+}
+
 static void doc_topics(Sb *out)
 {
 	sb_cstr(out, "topics: reference, policy, warnings, topics\nverbs and functions:");
-	for (unsigned i = 0; i < lib_count; i++) {
-		Str t = lib_files[i].text;
-
-		for (const char *p = t.p; p && (p = memmem(p, t.n - (size_t)(p - t.p), "\ndef ", 5)); p++)
-			if (p[5] != '_')
-				sb_printf(out, " %.*s", (int)strcspn(p + 5, "("), p + 5);
-	}
+	for (unsigned i = 0; i < lib_count; i++)
+		each_lib_name(lib_files[i].text, "\ndef ", out);
 	for (unsigned i = 0; i < ROWS; i++)
-		if (rows[i].owner == OWNER_NONE)
+		if (rows[i].owner == OWNER_NONE && rows[i].name[0] != '_')
 			sb_printf(out, " %s", rows[i].name);
 	sb_cstr(out, "\ntypes:");
 	for (unsigned i = OWNER_NONE + 1; i < OWNER_INT_TYPE; i++)
 		sb_printf(out, " %s", owners[i]);
+	sb_cstr(out, "\nresults:");
+	for (unsigned i = 0; i < lib_count; i++)
+		each_lib_name(lib_files[i].text, "\nresult ", out);
 	sb_cstr(out, "\nlayers:");
 	for (unsigned i = 0; i < WIRE_N; i++)
 		sb_printf(out, " %s", wire_proto((WireId)i)->name);

@@ -56,8 +56,8 @@ IpText expert_ip_text(Ip ip)
 
 int expert_hops(uint8_t ttl)
 {
-	/* RFC 1700's 64, Windows' 128, and 255; 32 is too old to be told from a long way */
-	return ttl == 0 ? -1 : ttl <= 64 ? 64 - ttl : ttl <= 128 ? 128 - ttl : 255 - ttl;
+	/* RFC 1700's 64, Windows' 128, and 255; what is left of 32 may have been 64 */
+	return ttl <= 32 ? -1 : ttl <= 64 ? 64 - ttl : ttl <= 128 ? 128 - ttl : 255 - ttl;
 }
 
 /* ---- frames ---- */
@@ -76,35 +76,43 @@ void expert_frame(Expert *e, const ExpertFrame *f)
 
 /* ---- matches ---- */
 
-/* Whom a packet would answer if it came from the right peer. */
-static uint64_t asked_key(uint8_t proto, uint16_t ours, uint16_t theirs)
+/* A row that younger ones with the same place overwrite: a scan of many ports leaves
+ * room for what is asked behind it. */
+static Asked *asked_row(Expert *e, uint8_t proto, uint16_t ours, uint16_t theirs, uint64_t *ret_key)
 {
-	return (uint64_t)proto << 32 | (uint32_t)ours << 16 | theirs;
+	*ret_key = (uint64_t)proto << 32 | (uint32_t)ours << 16 | theirs;
+	return &e->asked[(*ret_key * 0x9e3779b97f4a7c15u >> 40) % ASKED];
+}
+
+/* Whom a packet would answer if it came from the right peer; NULL: nobody was asked. */
+static const Asked *asked_of(Expert *e, const PacketId *answer)
+{
+	bool ports = answer->v && (answer->proto == PROTO_TCP || answer->proto == PROTO_UDP);
+	uint64_t key;
+	const Asked *a = asked_row(e, answer->proto, answer->b, answer->a, &key);
+
+	return ports && a->key == key ? a : NULL;
 }
 
 void expert_probe(Expert *e, const PacketId *probe, bool tagged)
 {
-	bool is_new;
-	Note *n;
+	uint64_t key;
 
 	e->tagged |= tagged;
-	if ((probe->proto != PROTO_TCP && probe->proto != PROTO_UDP) || !probe->v)
+	if (!probe->v || (probe->proto != PROTO_TCP && probe->proto != PROTO_UDP))
 		return;
-	n = expert_note(e, NOTE_ASKED, WARN_NOBODY, asked_key(probe->proto, probe->a, probe->b), &is_new);
-	if (!n)
-		return;
-	n->at = probe->dst;
-	n->n = probe->kind;
+	*asked_row(e, probe->proto, probe->a, probe->b, &key) =
+		(Asked){ .key = key, .whom = probe->dst, .flags = probe->kind };
 }
 
 /* RFC 9293 3.10.7.3 judges such segments not acceptable; which kind tells who sent it. */
-static bool odd_segment(Expert *e, const PacketId *answer, const Note *asked)
+static bool odd_segment(Expert *e, const PacketId *answer, const Asked *asked)
 {
 	IpText src = expert_ip_text(answer->src);
 	bool ack = answer->kind & TCP_ACK;
 	WarnId id;
 
-	if (!(asked->n & TCP_SYN) || asked->n & TCP_ACK || !ip_eq(asked->at, answer->src))
+	if (!(asked->flags & TCP_SYN) || asked->flags & TCP_ACK || !ip_eq(asked->whom, answer->src))
 		return false;
 	if (answer->kind & TCP_RST)
 		id = WARN_RST_ACK;
@@ -121,17 +129,13 @@ static bool odd_segment(Expert *e, const PacketId *answer, const Note *asked)
 static void unsolicited(Expert *e, const PacketId *answer)
 {
 	IpText src = expert_ip_text(answer->src);
-	bool is_new = true;
-	bool ports = answer->v && (answer->proto == PROTO_TCP || answer->proto == PROTO_UDP);
-	const Note *n = ports ? expert_note(e, NOTE_ASKED, WARN_NOBODY,
-					    asked_key(answer->proto, answer->b, answer->a), &is_new)
-			      : NULL;
+	const Asked *asked = asked_of(e, answer);
 
-	if (n && !is_new && answer->proto == PROTO_TCP && odd_segment(e, answer, n))
+	if (asked && answer->proto == PROTO_TCP && odd_segment(e, answer, asked))
 		return;
-	if (n && !is_new && n->at.v && answer->proto == PROTO_UDP && !ip_eq(n->at, answer->src)) {
+	if (asked && answer->proto == PROTO_UDP && !ip_eq(asked->whom, answer->src)) {
 		EXPERT_SAY(e, WARN_OTHER_ADDRESS, answer->src, "%s answers what %s was asked on port %u", src.s,
-			   expert_ip_text(n->at).s, answer->a);
+			   expert_ip_text(asked->whom).s, answer->a);
 		return;
 	}
 	EXPERT_SAY(e, answer->has_dns && answer->a == 53 ? WARN_DNS_UNMATCHED : WARN_UNSOLICITED, answer->src,

@@ -7,7 +7,7 @@
 
 #include "probe/expert.h"
 
-enum { NOTES = 8192, NOTE_STEPS = 64, OWN_MACS = 32 };
+enum { NOTES = 8192, NOTE_STEPS = 64, ASKED = 4096, OWN_MACS = 32 };
 
 /* What is remembered, each kind with its own key: an address and a number. */
 typedef enum NoteKind {
@@ -19,7 +19,6 @@ typedef enum NoteKind {
 	NOTE_TTL_PROTO, /* address, protocol -> v: TTL */
 	NOTE_DISTANCE,	/* address -> v: hops, n: protocol */
 	NOTE_IP_ID,	/* address, protocol -> v: id, n: how often in a row */
-	NOTE_ASKED,	/* protocol, ports (ICMP: id, seq) -> at: whom, n: TCP flags */
 	NOTE_FLOW_HOP,	/* destination, TTL, flow -> at: who answered */
 	NOTE_HOP,	/* destination, TTL -> at: who answered */
 	NOTE_ROUTER,	/* destination, flow and router -> v: TTL */
@@ -37,6 +36,13 @@ typedef struct Note {
 	uint32_t n;
 } Note;
 
+/* Whom we asked from which port: the latest of those whose key is the same. */
+typedef struct Asked {
+	uint64_t key; /* protocol, our port, theirs */
+	Ip whom;
+	uint8_t flags; /* of TCP */
+} Asked;
+
 struct Expert {
 	Warnings *ws;
 	WarnSet odd; /* of the frame at hand */
@@ -45,6 +51,7 @@ struct Expert {
 	Mac own_mac[OWN_MACS];
 	uint32_t notes;
 	Note note[NOTES];
+	Asked asked[ASKED];
 };
 
 /* What is known under that key; a new one is made if there is none (*ret_new).  NULL:

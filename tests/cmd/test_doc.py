@@ -83,3 +83,36 @@ def test_each_warning_is_provoked_by_a_test():
     assert [c for c, w in where.items() if not any(w.values())] == []
     assert len(where) >= 40
     assert sum(w["lab"] for w in where.values()) * 3 >= len(where)
+
+
+def topics():
+    """kind -> names, as `sonde doc topics` lists them."""
+    lines = re.findall(r"^([\w ]+): (.+)$", doc("topics").stdout, re.M)
+    return {kind: names.replace(",", "").split() for kind, names in lines}
+
+
+def test_each_topic_has_a_page():
+    listed = topics()
+    assert len(listed["verbs and functions"]) > 60 and len(listed["results"]) >= 5
+    for kind, names in listed.items():
+        assert not [n for n in names if n.startswith("_")]  # lib's own
+        for name in names:
+            page = doc(name)
+            assert page.returncode == 0 and len(page.stdout) > 30, (kind, name)
+    assert doc("_mtu").returncode == 6
+
+
+def test_verbs_say_what_they_give():
+    for verb in ("ping", "traceroute", "walk", "tracebox", "pmtu", "resolve", "arp"):
+        page = doc(verb).stdout
+        assert '"""' in page.split("\n\n")[0] and re.search(r"^result \w+\(", page, re.M), page
+    assert "loss: float" in doc("Ping").stdout
+
+
+def test_functions_say_what_they_take_and_give():
+    """A signature, a sentence, what the result carries."""
+    for name in topics()["verbs and functions"]:
+        page = doc(name).stdout
+        if page.startswith("def "):
+            continue
+        assert re.match(rf"{name}\(.*\) -> \S+.*\n    \S.+\.\n    \[\w+", page), page
