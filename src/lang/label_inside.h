@@ -41,4 +41,15 @@ typedef struct IdSet {
 	bool full;
 } IdSet;
 
+/* What an expression was when it was last evaluated, or NULL; all that it tells. */
+const Fact *label_seen(const Facts *f, const Node *n);
+const Label *label_deep_of(Facts *f, const Node *n);
+/* The join over the arguments of a call. */
+const Label *label_args(Facts *f, const Node *call, const Label *(*of)(Facts *f, const Node *n));
+/* Of a packet that came; of all that answers. */
+const Label *label_content(Facts *f, const Stack *s);
+const Label *label_answers(Facts *f, const Fact *answers);
+/* x is the value of n: may its evaluation have been an error instead? */
+void label_may_fail(Facts *f, const Node *n, const Fact *x);
+
 #endif

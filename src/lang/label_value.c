@@ -12,21 +12,18 @@
 
 enum { DEPTH = 6 };
 
-#define NETWORKS   (WIRE_BIT(WIRE_ARP) | WIRE_BIT(WIRE_IP) | WIRE_BIT(WIRE_IPV6))
-#define TRANSPORTS (WIRE_BIT(WIRE_ICMP) | WIRE_BIT(WIRE_ICMPV6) | WIRE_BIT(WIRE_UDP) | WIRE_BIT(WIRE_TCP))
-
 /* ---- all that a value tells ---- */
 
 static const Label *deep(Facts *f, const Fact *x, unsigned depth);
 
-static const Label *content_of(Facts *f, const Stack *s)
+const Label *label_content(Facts *f, const Stack *s)
 {
 	return s->content ? s->content : label_any(f, LABEL_CONTENT);
 }
 
 static const Label *stack_deep(Facts *f, const Stack *s, unsigned depth)
 {
-	const Label *l = s->built ? s->tail : content_of(f, s);
+	const Label *l = s->built ? s->tail : label_content(f, s);
 
 	for (uint32_t i = 0; s->built && i < s->nfields; i++)
 		l = label_join(f, l, deep(f, s->field[i].value, depth));
@@ -43,7 +40,7 @@ static const Label *cell_deep(Facts *f, const Cell *c, unsigned depth)
 	return l;
 }
 
-static const Label *answers_content(Facts *f, const Fact *x)
+const Label *label_answers(Facts *f, const Fact *x)
 {
 	const Label *l = NULL;
 
@@ -66,7 +63,7 @@ static const Label *deep(Facts *f, const Fact *x, unsigned depth)
 			l = label_join(f, l, stack_deep(f, x->stack[i], depth - 1));
 		return l;
 	case T_ANSWERS:
-		return label_join(f, l, answers_content(f, x));
+		return label_join(f, l, label_answers(f, x));
 	case T_RESULT:
 		if (!x->n)
 			return label_any(f, LABEL_CONTENT);
@@ -198,148 +195,6 @@ const Fact *label_like(Facts *f, const Fact *was, const Fact *x)
 	return same_one(f, was, x);
 }
 
-/* ---- packets ---- */
-
-static const Fact *field_value(const Stack *s, WireId id, const char *name)
-{
-	const FieldFact *ff = stack_field(s, id, name);
-
-	return ff ? ff->value : NULL;
-}
-
-static int32_t port_of(const Stack *s, WireId trans)
-{
-	const Fact *x = trans == WIRE_TCP || trans == WIRE_UDP ? field_value(s, trans, "dport") : NULL;
-	int64_t port;
-
-	if (trans != WIRE_TCP && trans != WIRE_UDP)
-		return ORIGIN_NO_PORT;
-	return x && vals_one(x, &port) && port >= 0 && port < 65536 ? (int32_t)port : ORIGIN_PORTS;
-}
-
-static uint8_t proto_of(WireId net, WireId trans)
-{
-	static const struct {
-		WireId id;
-		uint8_t proto;
-	} rows[] = { { WIRE_TCP, 6 }, { WIRE_UDP, 17 }, { WIRE_ICMP, 1 }, { WIRE_ICMPV6, 58 } };
-
-	for (size_t i = 0; net != WIRE_ARP && i < sizeof rows / sizeof *rows; i++)
-		if (rows[i].id == trans)
-			return rows[i].proto;
-	return 0;
-}
-
-/* Where the program does not say it, it is within what it declares. */
-static const Label *in_reach(Facts *f, Origin like)
-{
-	const Label *l = NULL;
-
-	for (uint32_t i = 0; i < f->m->decls.reach.n; i++) {
-		like.peer = f->m->decls.reach.p[i].target;
-		l = label_join(f, l, label_of(f, LABEL_CONTENT, label_origin(f, like)));
-	}
-	return l ? l : label_any(f, LABEL_CONTENT);
-}
-
-/* Too many to be told apart: all from the first to the last. */
-static const Label *around(Facts *f, const Vals *v, Origin like)
-{
-	like.peer = v->ip[0];
-	for (uint32_t i = 0; i < v->n; i++) {
-		if (v->ip[i].name.n || v->ip[i].lo.v != like.peer.lo.v)
-			return label_any(f, LABEL_CONTENT);
-		if (ip_cmp(v->ip[i].lo, like.peer.lo) < 0)
-			like.peer.lo = v->ip[i].lo;
-		if (ip_cmp(v->ip[i].hi, like.peer.hi) > 0)
-			like.peer.hi = v->ip[i].hi;
-	}
-	return label_of(f, LABEL_CONTENT, label_origin(f, like));
-}
-
-const Label *label_targets(Facts *f, const Fact *dst, Origin like)
-{
-	const Label *l = NULL;
-
-	if (!dst || dst->kind != T_IP)
-		return label_any(f, LABEL_CONTENT);
-	if (dst->one) {
-		like.sym = dst->one;
-		return label_of(f, LABEL_CONTENT, label_origin(f, like));
-	}
-	if (!dst->vals)
-		return in_reach(f, like);
-	if (dst->vals->n > LABEL_ORIGINS)
-		return around(f, dst->vals, like);
-	for (uint32_t i = 0; i < dst->vals->n; i++) {
-		like.peer = dst->vals->ip[i];
-		l = label_join(f, l, label_of(f, LABEL_CONTENT, label_origin(f, like)));
-	}
-	return l;
-}
-
-const Label *label_answer(Facts *f, const Stack *s)
-{
-	WireId net = stack_first(s, NETWORKS), trans = stack_first(s, TRANSPORTS);
-
-	if (net == WIRE_NONE || !s->built)
-		return label_any(f, LABEL_CONTENT);
-	return label_targets(f, field_value(s, net, net == WIRE_ARP ? "pdst" : "dst"),
-			     (Origin){ .proto = proto_of(net, trans),
-				       .port = net == WIRE_ARP ? ORIGIN_NO_PORT : port_of(s, trans) });
-}
-
-const Label *label_echo(Facts *f, const Stack *s)
-{
-	const Label *l = NULL;
-
-	for (uint32_t i = 0; s->built && i < s->nfields; i++) {
-		const FieldFact *ff = &s->field[i];
-
-		if (wire_proto((WireId)s->id[ff->layer])->fields[ff->field].label == LABEL_MATCHED)
-			l = label_join(f, l, label_deep(f, ff->value));
-	}
-	return l;
-}
-
-const Fact *label_field(Facts *f, const Stack *s, WireId id, unsigned field, const Fact *x)
-{
-	const WireField *w = &wire_proto(id)->fields[field];
-
-	if (!s->built)
-		return label_add(f, x,
-				 w->label == LABEL_MATCHED && (s->echoes & WIRE_BIT(id)) ? s->echo
-											   : content_of(f, s));
-	const FieldFact *ff = stack_field(s, id, w->name);
-
-	if (ff)
-		return label_add(f, x, label_deep(f, ff->value));
-	return w->computed || w->follows ? label_add(f, x, stack_deep(f, s, DEPTH)) : x;
-}
-
-const Fact *label_packet_attr(Facts *f, BuiltinAttr at, const Fact *p, const Fact *x)
-{
-	WireLabel level = builtin_attrs[at].label;
-	const Label *l = NULL;
-
-	for (uint32_t i = 0; i < p->n; i++) {
-		const Stack *s = p->stack[i];
-
-		if (level == LABEL_MEASURED)
-			l = label_join(f, l, label_made(f, s->built ? label_answer(f, s) : content_of(f, s), level));
-		else if (!s->built || at != A_PACKET_iface)
-			l = label_join(f, l, stack_deep(f, s, DEPTH));
-	}
-	return label_add(f, x, l);
-}
-
-const Fact *label_answers_attr(Facts *f, const Fact *self, BuiltinAttr at, const Fact *x)
-{
-	const Label *l = label_made(f, answers_content(f, self), builtin_attrs[at].label);
-
-	return label_add(f, x, label_join(f, l, self->label));
-}
-
 /* ---- results of lib: the one place where labels are believed ---- */
 
 static WireLabel declared(const ResultItem *d)
@@ -411,21 +266,21 @@ const Fact *label_sr1(Facts *f, const Fact *what, const Fact *probe, const Fact 
 
 /* ---- the value of an expression ---- */
 
-static const Fact *value_of(const Facts *f, const Node *n)
+const Fact *label_seen(const Facts *f, const Node *n)
 {
 	return n ? f->labels->value[n->id] : NULL;
 }
 
-static const Label *deep_of(Facts *f, const Node *n)
+const Label *label_deep_of(Facts *f, const Node *n)
 {
-	const Fact *x = value_of(f, n);
+	const Fact *x = label_seen(f, n);
 
 	return x ? label_deep(f, x) : NULL;
 }
 
 static const Label *outer_of(Facts *f, const Node *n)
 {
-	const Fact *x = value_of(f, n);
+	const Fact *x = label_seen(f, n);
 
 	return x ? outer(f, x) : NULL;
 }
@@ -437,15 +292,15 @@ static const Label *layers_of(Facts *f, const Fact *p)
 
 	for (uint32_t i = 0; p->kind == T_PACKET && i < p->n; i++)
 		if (!p->stack[i]->built)
-			l = label_join(f, l, content_of(f, p->stack[i]));
+			l = label_join(f, l, label_content(f, p->stack[i]));
 	return l;
 }
 
 const Label *label_compare(Facts *f, const Node *n)
 {
-	const Label *l = deep_of(f, n->compare.left);
+	const Label *l = label_deep_of(f, n->compare.left);
 	CmpOp op = n->compare.link[0].op;
-	const Fact *x = value_of(f, n->compare.left), *y = value_of(f, n->compare.link[0].right);
+	const Fact *x = label_seen(f, n->compare.left), *y = label_seen(f, n->compare.link[0].right);
 
 	if (n->compare.n == 1 && (op == CMP_IS_NONE || op == CMP_IS_NOT_NONE))
 		return x ? x->label : NULL;
@@ -454,7 +309,7 @@ const Label *label_compare(Facts *f, const Node *n)
 	if (n->compare.n == 1 && y && y->kind == T_NONE && x)
 		return x->label;
 	for (uint32_t i = 0; i < n->compare.n; i++)
-		l = label_join(f, l, deep_of(f, n->compare.link[i].right));
+		l = label_join(f, l, label_deep_of(f, n->compare.link[i].right));
 	return l;
 }
 
@@ -489,7 +344,7 @@ const Fact *label_binary(Facts *f, const Fact *a, const Fact *b, const Fact *x)
 
 static const Fact *value_binary(Facts *f, const Node *n, const Fact *x)
 {
-	const Fact *a = value_of(f, n->binary.left), *b = value_of(f, n->binary.right);
+	const Fact *a = label_seen(f, n->binary.left), *b = label_seen(f, n->binary.right);
 
 	return a && b ? label_binary(f, a, b, x) : x;
 }
@@ -502,14 +357,14 @@ static const Fact *value_text(Facts *f, const Node *n, const Fact *x)
 		const Node *p = n->list.p[i];
 
 		if (p->kind == N_FIELD)
-			l = label_join(f, label_join(f, l, deep_of(f, p->field.value)), deep_of(f, p->field.spec));
+			l = label_join(f, label_join(f, l, label_deep_of(f, p->field.value)), label_deep_of(f, p->field.spec));
 	}
 	return label_add(f, x, l);
 }
 
 static const Fact *value_index(Facts *f, const Node *n, const Fact *x)
 {
-	const Fact *c = value_of(f, n->index.obj);
+	const Fact *c = label_seen(f, n->index.obj);
 	const Node *i = n->index.index;
 	if (!c)
 		return x;
@@ -519,7 +374,7 @@ static const Fact *value_index(Facts *f, const Node *n, const Fact *x)
 		return label_add(f, label_item(f, c, x), label_index(f, n));
 	x = count_touch(f, as_old(f, x, c), label_join(f, label_shape(f, c), label_index(f, n)));
 	return label_add(f, label_item(f, c, x),
-			 label_join(f, deep_of(f, i->slice.lo), deep_of(f, i->slice.step)));
+			 label_join(f, label_deep_of(f, i->slice.lo), label_deep_of(f, i->slice.step)));
 }
 
 const Label *label_index(Facts *f, const Node *target)
@@ -527,9 +382,9 @@ const Label *label_index(Facts *f, const Node *target)
 	const Node *i = target->index.index;
 
 	if (i->kind != N_SLICE)
-		return deep_of(f, i);
-	return label_join(f, label_join(f, deep_of(f, i->slice.lo), deep_of(f, i->slice.hi)),
-			  deep_of(f, i->slice.step));
+		return label_deep_of(f, i);
+	return label_join(f, label_join(f, label_deep_of(f, i->slice.lo), label_deep_of(f, i->slice.hi)),
+			  label_deep_of(f, i->slice.step));
 }
 
 /* An address as an answer gave it: it may be a destination, which costs leak. */
@@ -547,7 +402,7 @@ static const Fact *taken(Facts *f, const Node *n, const Fact *x)
 
 static const Fact *value_attr(Facts *f, const Node *n, const Fact *x)
 {
-	const Fact *o = value_of(f, n->attr.obj);
+	const Fact *o = label_seen(f, n->attr.obj);
 
 	if (!o || o->kind == T_ANSWERS)
 		return x;
@@ -575,7 +430,7 @@ static bool by_items(BuiltinFunc b)
 	return b == BI_sorted || b == BI_set || b == BI_dict;
 }
 
-static const Label *args_label(Facts *f, const Node *n, const Label *(*of)(Facts *f, const Node *n))
+const Label *label_args(Facts *f, const Node *n, const Label *(*of)(Facts *f, const Node *n))
 {
 	const Label *l = NULL;
 
@@ -604,7 +459,7 @@ static const Label *draw_label(Facts *f, const Node *n)
 
 static const Label *shape_of(Facts *f, const Node *n)
 {
-	const Fact *x = value_of(f, n);
+	const Fact *x = label_seen(f, n);
 
 	return !x ? NULL : x->kind == T_PACKET ? label_deep(f, x) : label_shape(f, x);
 }
@@ -614,9 +469,9 @@ static const Fact *value_range(Facts *f, const Node *n, const Fact *x)
 {
 	const Label *l = NULL;
 
-	count_touch(f, x, args_label(f, n, deep_of));
+	count_touch(f, x, label_args(f, n, label_deep_of));
 	for (uint32_t i = 0; n->call.n > 1 && i < n->call.n; i += 2)
-		l = label_join(f, l, deep_of(f, n->call.arg[i].value));
+		l = label_join(f, l, label_deep_of(f, n->call.arg[i].value));
 	return label_add(f, x, l);
 }
 
@@ -643,41 +498,41 @@ static const Fact *value_builtin(Facts *f, const Node *n, BuiltinFunc b, const F
 	case BI_at_ttl:
 		return x;
 	case BI_sr:
-		return label_add(f, x, label_join(f, called, args_label(f, n, outer_of)));
+		return label_add(f, x, label_join(f, called, label_args(f, n, outer_of)));
 	case BI_len:
-		return label_add(f, x, args_label(f, n, shape_of));
+		return label_add(f, x, label_args(f, n, shape_of));
 	case BI_sniff:
 	case BI_neighbors:
 		return label_add(f, x, label_any(f, LABEL_CONTENT));
 	case BI_now:
 		return label_add(f, x, labels_peers(f));
 	case BI_ip:
-		if (n->call.n == 1 && value_of(f, n->call.arg[0].value))
-			x = same_one(f, value_of(f, n->call.arg[0].value), x);
-		return label_add(f, x, args_label(f, n, deep_of));
+		if (n->call.n == 1 && label_seen(f, n->call.arg[0].value))
+			x = same_one(f, label_seen(f, n->call.arg[0].value), x);
+		return label_add(f, x, label_args(f, n, label_deep_of));
 	case BI_l3:
 	case BI_echo:
-		return label_add(f, x, x->kind == T_LIST ? args_label(f, n, outer_of) : NULL);
+		return label_add(f, x, x->kind == T_LIST ? label_args(f, n, outer_of) : NULL);
 	case BI_random_bytes:
 	case BI_randint:
-		return label_add(f, x, label_join(f, draw_label(f, n), args_label(f, n, deep_of)));
+		return label_add(f, x, label_join(f, draw_label(f, n), label_args(f, n, label_deep_of)));
 	default:
 		break;
 	}
 	if (b == BI_range)
 		return value_range(f, n, x);
 	if (keeps_places(b) && x->cell)
-		return label_add(f, count_touch(f, x, args_label(f, n, outer_of)),
-				 b == BI_enumerate && n->call.n > 1 ? deep_of(f, n->call.arg[1].value) : NULL);
+		return label_add(f, count_touch(f, x, label_args(f, n, outer_of)),
+				 b == BI_enumerate && n->call.n > 1 ? label_deep_of(f, n->call.arg[1].value) : NULL);
 	bool keyed = has_key(n) && (b == BI_sorted || b == BI_max || b == BI_min);
-	const Label *l = args_label(f, n, keyed || (keeps_items(b) && !by_items(b)) ? outer_of : deep_of);
+	const Label *l = label_args(f, n, keyed || (keeps_items(b) && !by_items(b)) ? outer_of : label_deep_of);
 
 	return label_add(f, x, label_join(f, l, called));
 }
 
 static const Fact *value_method(Facts *f, const Node *n, const Fact *x)
 {
-	const Fact *self = value_of(f, n->call.fn->attr.obj);
+	const Fact *self = label_seen(f, n->call.fn->attr.obj);
 	static const char *const keep[] = { "items", "keys", "values", "copy", "get", "pop", "popitem", "setdefault",
 					    "getlayer" };
 	bool keeps = false;
@@ -686,7 +541,7 @@ static const Fact *value_method(Facts *f, const Node *n, const Fact *x)
 		return x;
 	for (size_t i = 0; i < sizeof keep / sizeof *keep; i++)
 		keeps |= str_is(n->call.fn->attr.sym->text, keep[i]);
-	const Label *l = args_label(f, n, deep_of);
+	const Label *l = label_args(f, n, label_deep_of);
 
 	if (!(self->cell || self->kind == T_PACKET) || !keeps)
 		return label_add(f, x, label_join(f, l, label_deep(f, self)));
@@ -702,14 +557,14 @@ static const Fact *value_call(Facts *f, const Node *n, const Fact *x)
 	if (fn->kind == N_ATTR)
 		return value_method(f, n, x);
 	if (fn->kind != N_NAME)
-		return label_add(f, x, args_label(f, n, deep_of));
+		return label_add(f, x, label_args(f, n, label_deep_of));
 	switch (fn->name.ref) {
 	case REF_BUILTIN:
 		return value_builtin(f, n, (BuiltinFunc)fn->name.index, x);
 	case REF_PROTO:
-		return x->kind == T_LIST ? label_add(f, x, args_label(f, n, outer_of)) : x;
+		return x->kind == T_LIST ? label_add(f, x, label_args(f, n, outer_of)) : x;
 	case REF_OPTION:
-		return label_add(f, x, args_label(f, n, deep_of));
+		return label_add(f, x, label_args(f, n, label_deep_of));
 	default: /* functions: what they return carries it; results: their fields do */
 		return x;
 	}
@@ -753,7 +608,7 @@ const Fact *label_note(Facts *f, const Node *n, const Fact *x)
 
 const Fact *label_refined(Facts *f, const Node *path, const Fact *x)
 {
-	const Fact *was = value_of(f, path);
+	const Fact *was = label_seen(f, path);
 
 	return was ? same_one(f, was, label_add(f, x, was->label)) : x;
 }
@@ -765,7 +620,7 @@ static const Fact *value_labelled(Facts *f, Node *n, const Fact *x)
 		x = value_text(f, n, x);
 		break;
 	case N_UNARY:
-		x = label_add(f, x, n->op == UN_NOT ? label_test(f, n) : deep_of(f, n->unary.value));
+		x = label_add(f, x, n->op == UN_NOT ? label_test(f, n) : label_deep_of(f, n->unary.value));
 		break;
 	case N_BINARY:
 		x = value_binary(f, n, x);
@@ -793,115 +648,11 @@ static const Fact *value_labelled(Facts *f, Node *n, const Fact *x)
 	return x;
 }
 
-/* ---- what may be a run-time error ---- */
-
-static bool small(const Facts *f, const Node *n)
-{
-	const Fact *x = value_of(f, n);
-	int64_t lo, hi;
-
-	/* a field of a header has at most 48 bits */
-	return n->kind == N_ATTR ||
-	       (x && vals_bounds(x, &lo, &hi) && lo > -(INT64_C(1) << 48) && hi < INT64_C(1) << 48);
-}
-
-/* Overflow, a division by zero, a negative shift. */
-static bool may_overflow(Facts *f, const Node *n, const Fact *x)
-{
-	const Fact *b = value_of(f, n->binary.right);
-	int64_t lo, hi;
-
-	if (x->kind != T_INT && x->kind != T_FLOAT && x->kind != T_DURATION)
-		return (x->kind == T_STR || x->kind == T_BYTES || x->kind == T_LIST) && n->op == OP_MUL;
-	if (n->op == OP_DIV || n->op == OP_FLOOR || n->op == OP_MOD)
-		return !(b && vals_bounds(b, &lo, &hi) && (lo > 0 || hi < 0)) && (!b || b->kind == T_INT);
-	if (x->kind != T_INT || (n->op != OP_ADD && n->op != OP_SUB && n->op != OP_MUL))
-		return x->kind == T_INT && (n->op == OP_POW || n->op == OP_SHL || n->op == OP_SHR);
-	if (n->op == OP_MUL)
-		return !(b && vals_bounds(b, &lo, &hi) && lo > -32768 && hi < 32768 && small(f, n->binary.left));
-	return !small(f, n->binary.left) || !small(f, n->binary.right);
-}
-
-static bool call_may_fail(const Node *n)
-{
-	const Node *fn = n->call.fn;
-
-	if (fn->kind == N_NAME && fn->name.ref == REF_BUILTIN && n->call.n > 1 &&
-	    (fn->name.index == BI_min || fn->name.index == BI_max) && !n->call.arg[1].name)
-		return false; /* of several values there is one */
-	if (fn->kind == N_NAME)
-		return fn->name.ref == REF_BUILTIN &&
-		       (strstr(builtin_funcs[fn->name.index].doc, "Error") || fn->name.index == BI_bytes ||
-			fn->name.index == BI_chr || fn->name.index == BI_pack || fn->name.index == BI_range);
-	if (fn->kind != N_ATTR)
-		return false;
-	for (int m = 0; m < M_N; m++)
-		if (str_is(fn->attr.sym->text, builtin_methods[m].name) && strstr(builtin_methods[m].doc, "Error"))
-			return true;
-	return false;
-}
-
-static const Label *self_label(Facts *f, const Node *n)
-{
-	return n->call.fn->kind == N_ATTR ? deep_of(f, n->call.fn->attr.obj) : NULL;
-}
-
-/* A number that does not fit its field, an address of the other family. */
-static bool may_not_fit(Facts *f, const Node *fn, const Arg *a)
-{
-	const WireProto *p = wire_proto((WireId)fn->name.index);
-	const Fact *x = value_of(f, a->value);
-	int field = a->name ? wire_field(p, a->name->text) : 0;
-	int64_t lo, hi;
-
-	if (!x || field < 0 || (x->kind != T_INT && x->kind != T_IP))
-		return false;
-	if (x->kind == T_IP)
-		return !x->vals;
-	if (a->name && a->value->kind == N_ATTR && a->value->attr.sym == a->name)
-		return false; /* ttl=r.ttl */
-	if (p->fields[field].kind == FK_SERIAL)
-		return false; /* taken modulo its width */
-	unsigned width = p->fields[field].width;
-
-	return !vals_bounds(x, &lo, &hi) || lo < 0 || (width < 63 && hi >> width);
-}
-
-static const Label *misfits(Facts *f, const Node *n)
-{
-	const Label *l = NULL;
-
-	for (uint32_t i = 0; i < n->call.n; i++)
-		if (may_not_fit(f, n->call.fn, &n->call.arg[i]))
-			l = label_join(f, l, deep_of(f, n->call.arg[i].value));
-	return l;
-}
-
-/* Whether there is an error here may be for received data to say. */
-static void may_fail(Facts *f, const Node *n, const Fact *x)
-{
-	const Fact *c;
-
-	if (n->file != 0 || f->silent)
-		return;
-	if (n->kind == N_INDEX && n->index.index->kind != N_SLICE) {
-		c = value_of(f, n->index.obj);
-		if (c && c->kind != T_PACKET)
-			label_may_end(f, n, label_join(f, label_shape(f, c), label_index(f, n)));
-	} else if (n->kind == N_BINARY && may_overflow(f, n, x)) {
-		label_may_end(f, n, label_join(f, deep_of(f, n->binary.left), deep_of(f, n->binary.right)));
-	} else if (n->kind == N_CALL && n->call.fn->kind == N_NAME && n->call.fn->name.ref == REF_PROTO) {
-		label_may_end(f, n, misfits(f, n));
-	} else if (n->kind == N_CALL && call_may_fail(n)) {
-		label_may_end(f, n, label_join(f, self_label(f, n), args_label(f, n, deep_of)));
-	}
-}
-
 const Fact *label_value(Facts *f, Node *n, const Fact *x, const Label *outer)
 {
 	if (x->kind != T_ERROR && x->kind != T_NEVER) {
 		x = value_labelled(f, n, x);
-		may_fail(f, n, x);
+		label_may_fail(f, n, x);
 	}
 	f->labels->called = outer;
 	return label_note(f, n, x);
