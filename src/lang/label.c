@@ -86,7 +86,7 @@ static const Label *intern(Facts *f, WireLabel level, bool any, bool all, IdSet 
 		sites->n = 0;
 	if (level == LABEL_CLEAN && !sites->n && !all)
 		return NULL;
-	key[0] = (uint16_t)(level | any << 4 | all << 5);
+	key[0] = (uint16_t)((unsigned)level | (any ? 16u : 0) | (all ? 32u : 0));
 	key[1] = origins->n;
 	memcpy(&key[2], origins->v, origins->n * sizeof *key);
 	memcpy(&key[2 + origins->n], sites->v, sites->n * sizeof *key);

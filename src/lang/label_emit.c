@@ -16,6 +16,7 @@ enum {
 typedef struct Out {
 	Facts *f;
 	Node *call;
+	const Node *what_node; /* the packets, in the text */
 	const Label *peers;    /* addresses */
 	const Label *endpoint; /* NULL: none that content may go back to */
 	uint32_t bits;
@@ -380,7 +381,7 @@ static void emit_fields(Out *o, const Stack *s, WireId net);
 /* A question or a record in a field: its own fields. */
 static void emit_records(Out *o, const Fact *x)
 {
-	part(o, STR("packet"), o->call, x->label, PACKET_BITS, false);
+	part(o, STR("packet"), o->what_node, x->label, PACKET_BITS, false);
 	for (uint32_t i = 0; i < x->n; i++)
 		if (x->stack[i]->built)
 			emit_fields(o, x->stack[i], WIRE_NONE);
@@ -401,7 +402,7 @@ static void emit_fields(Out *o, const Stack *s, WireId net)
 			     label_deep(o->f, ff->value), value_bits(ff->value, w->width),
 			     dst && ff->value->taken);
 	}
-	part(o, STR("payload"), o->call, s->tail,
+	part(o, STR("payload"), o->what_node, s->tail,
 	     s->tail_most < METER_PACKET / 8 ? (uint32_t)s->tail_most * 8 : METER_PACKET, false);
 }
 
@@ -411,18 +412,19 @@ static void emit_stack(Facts *f, Node *call, const Label *chosen, const Stack *s
 	const FieldFact *dst = net == WIRE_NONE ? NULL : stack_field(s, net, net == WIRE_ARP ? "pdst" : "dst");
 	Out o = { .f = f, .call = call, .endpoint = label_answer(f, s) };
 
+	o.what_node = call->call.n ? call->call.arg[0].value : call;
+
 	o.peers = label_peers(f, label_targets(f, dst ? dst->value : NULL,
 					       (Origin){ .proto = ORIGIN_ADDR, .port = ORIGIN_NO_PORT }));
 	add_peers(f, o.peers);
 	reach_here(f, o.peers, call);
 	reach(f, label_stack(f, s), o.peers, call);
 	reach(f, chosen, o.peers, call);
-	part(&o, STR("packet"), call->call.n ? call->call.arg[0].value : call, chosen, PACKET_BITS, false);
+	part(&o, STR("packet"), o.what_node, chosen, PACKET_BITS, false);
 	if (s->built)
 		emit_fields(&o, s, net);
 	else
-		part(&o, STR("packet"), call->call.n ? call->call.arg[0].value : call, label_stack(f, s),
-		     METER_PACKET, false);
+		part(&o, STR("packet"), o.what_node, label_stack(f, s), METER_PACKET, false);
 	charge(&o, false);
 }
 
