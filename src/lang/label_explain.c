@@ -117,9 +117,7 @@ Str label_path(Facts *f, const Node *from, const Label *l, const Node *to)
 
 void label_set_by(Facts *f, const Var *v, const Node *value)
 {
-	const Fact *x = value ? f->labels->value[value->id] : NULL;
-
-	if (x && label_deep(f, x))
+	if (value)
 		f->labels->set_by[v->index] = value;
 }
 

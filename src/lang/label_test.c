@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Bounds of the sets, what is told of costs, and what lowering makes of them; the
+ * rules themselves are tested by tests/lang/labels and tests/attacks.
+ */
+#include "lang/compile.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { MEMORY = 128 << 20 };
+
+static uint8_t *memory;
+static Arena arena;
+
+static Compiled *compiled(Str text)
+{
+	arena_init(&arena, memory, MEMORY, NULL);
+	Compiled *c = arena_new(&arena, Compiled);
+
+	compile(&(CompileIn){ .a = &arena, .name = STR("test"), .text = text }, c);
+	return c;
+}
+
+static unsigned count_op(const Compiled *c, OpCode op)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < c->program->nfn; i++)
+		for (uint32_t k = 0; k < c->program->fn[i].ncode; k++)
+			n += c->program->fn[i].code[k].op == op;
+	return n;
+}
+
+#define A "sr1(IP(dst=\"10.0.0.1\")/ICMP())"
+#define B "send(IP(dst=\"10.0.0.2\")/UDP(dport=9))\n"
+
+static void test_meters_stand_where_it_is_paid(void **state)
+{
+	(void)state;
+	Compiled *c = compiled(STR("r = " A "\nif r:\n    " B));
+
+	assert_int_equal(count_op(c, I_METER), 1);
+	assert_int_equal(c->program->leak_end, LEAK_END_PAID);
+	c = compiled(STR("r = " A "\nif r:\n    print(1)\n" B));
+	assert_int_equal(count_op(c, I_METER), 0);
+	assert_int_equal(c->program->leak_end, LEAK_END_EARLY);
+	c = compiled(STR("r = " A "\nif r:\n    print(1)\n"));
+	assert_int_equal(c->program->leak_end, LEAK_END_FREE);
+	c = compiled(STR("ans, un = sr([IP(dst=\"10.0.0.1\")/ICMP() for i in range(3)])\n"
+			 "send(IP(dst=\"10.0.0.2\", id=len(ans))/UDP(dport=9))\n"));
+	assert_int_equal(count_op(c, I_METERN), 1);
+}
+
+static void test_reflect_bounds_reach_the_program(void **state)
+{
+	(void)state;
+	Compiled *c = compiled(STR("reflect(payload, src=\"10.0.0.0/24\", dst=\"10.0.0.2\", max=99)\nr = " A
+				   "\nif r:\n    send(IP(dst=\"10.0.0.2\")/UDP(dport=9)/r.payload)\n"));
+
+	assert_non_null(c->program);
+	assert_int_equal(c->program->nreflect, 1);
+	assert_int_equal(c->program->reflect_max[0], 99);
+	assert_int_equal(count_op(c, I_METERN), 1);
+}
+
+static void test_the_path_is_told(void **state)
+{
+	(void)state;
+	Compiled *c = compiled(STR("r = " A "\nup = r\nif up:\n    " B));
+
+	assert_int_equal(c->manifest.leak.n, 1);
+	Str path = c->manifest.leak.p[0].path;
+
+	assert_true(str_eq(path, STR("line 1: sr1(IP(dst=\"10.0.0.1\")/ICMP()) -> line 2: r -> line 3: up -> "
+				     "line 4: send(IP(dst=\"10.0.0.2\")/UDP(dport=9))")));
+}
+
+/* One more origin, or site, than a set can tell apart: nothing is lost. */
+static void test_full_sets_stand_for_everything(void **state)
+{
+	(void)state;
+	for (unsigned n = 2; n <= 40; n += 19) {
+		Arena texts;
+
+		arena_init(&texts, memory + MEMORY, MEMORY, NULL);
+		Sb b = sb(&texts);
+
+		sb_cstr(&b, "n = 0\n");
+		for (unsigned i = 0; i < n; i++)
+			sb_printf(&b, "n += len(sr([IP(dst=\"10.0.1.%u\")/ICMP()] * 2).unans)\n", i + 1);
+		sb_cstr(&b, "if n > 3:\n    " B);
+		Compiled *c = compiled(sb_done(&b));
+
+		assert_non_null(c->program);
+		assert_int_equal(count_op(c, I_METER), 1);
+	}
+	Arena texts;
+
+	arena_init(&texts, memory + MEMORY, MEMORY, NULL);
+	Sb b = sb(&texts);
+
+	sb_cstr(&b, "n = 0\n");
+	for (unsigned i = 0; i < 80; i++)
+		sb_printf(&b, "if " A ":\n    n = %u\n", i);
+	sb_cstr(&b, "send(IP(dst=\"10.0.0.2\", id=n)/UDP(dport=9))\n");
+	assert_true(count_op(compiled(sb_done(&b)), I_METER) >= 80);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	memory = calloc(2, MEMORY);
+	return memory == NULL;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	free(memory);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_meters_stand_where_it_is_paid),
+		cmocka_unit_test(test_reflect_bounds_reach_the_program),
+		cmocka_unit_test(test_the_path_is_told),
+		cmocka_unit_test(test_full_sets_stand_for_everything),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
