@@ -98,7 +98,7 @@ static const Fact *join_cells(Facts *f, const Fact *a, const Fact *b)
 	for (int i = 0; i < 2; i++) {
 		cell_elem(f, to, from->elem);
 		cell_key(f, to, from->key);
-		label_touch(f, to, from->shape);
+		label_touch(f, to, label_join(f, from->shape, from->count));
 		for (uint32_t k = 0; k < from->field.n; k++)
 			cell_field_set(f, to, from->field.p[k].name, from->field.p[k].value);
 		if (from->dict_use)

@@ -177,7 +177,7 @@ static void store_list(Facts *f, const Fact *c, Node *target, const Fact *x)
 				facts_ex(f, part[i]);
 		}
 		cell_elem(f, c->cell, facts_iterate(f, x, target, &l));
-		label_touch(f, c->cell, label_join(f, label_deep(f, x), label_index(f, target)));
+		label_touch(f, c->cell, label_join(f, c->label, label_join(f, label_deep(f, x), label_index(f, target))));
 		cell_shrinks(f, c->cell);
 		cell_grow(f, c, target, l.hi);
 		return;
@@ -197,6 +197,7 @@ static void store_dict(Facts *f, const Fact *c, Node *target, const Fact *x)
 	Node *key = target->index.index;
 	const Fact *k = facts_ex(f, key);
 
+	label_touch(f, c->cell, c->label);
 	if (key->kind == N_STR && c->cell->record) {
 		cell_field_set(f, c->cell, key->s, x);
 		cell_grow(f, c, key, 1);
@@ -310,7 +311,7 @@ const Fact *facts_store_add(Facts *f, const Fact *list, const Fact *items, const
 	Len l;
 	const Fact *e = facts_iterate(f, items, at, &l);
 
-	label_touch(f, list->cell, label_shape(f, items));
+	label_touch(f, list->cell, label_join(f, list->label, label_shape(f, items)));
 	if (l.hi) {
 		if (e->kind != T_ANY || items->kind == T_ANY)
 			cell_elem(f, list->cell, e);
@@ -338,7 +339,7 @@ static void do_augment(Facts *f, Node *n)
 			cell_key(f, old->cell, label_item(f, x, x->cell->key));
 		}
 		cell_elem(f, old->cell, label_item(f, x, x->cell->elem));
-		label_touch(f, old->cell, label_deep(f, x));
+		label_touch(f, old->cell, label_join(f, old->label, label_deep(f, x)));
 		cell_grow(f, old, n, fact_len(x).hi);
 		return;
 	}

@@ -574,7 +574,8 @@ static const Fact *value_call(Facts *f, const Node *n, const Fact *x)
 void label_method(Facts *f, BuiltinMethod which, const CallArgs *c)
 {
 	Cell *cell = c->self->cell;
-	const Label *l = f->labels->called;
+	/* which one of several it is that changes */
+	const Label *l = label_join(f, f->labels->called, c->self->label);
 
 	if (!cell)
 		return;
