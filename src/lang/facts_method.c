@@ -37,6 +37,7 @@ static const Fact *m_list(Facts *f, Node *n, BuiltinMethod which, CallArgs *c)
 		if (!fact_quiet(l->cell->elem))
 			facts_check_order(f, facts_key_of(f, c, 0, l->cell->elem, fact_len(l)),
 					  c->node[0] ? c->node[0] : n);
+		label_method(f, which, c); /* again: by now the key function told what it knows */
 		return mk(f, T_NONE);
 	case M_LIST_copy: {
 		const Fact *x = mk_list(f, n, 0, l->cell->elem, fact_len(l));
