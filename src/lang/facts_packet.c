@@ -4,6 +4,8 @@
  */
 #include "lang/facts_inside.h"
 
+#include "deal/ports.h"
+
 #define NETWORKS (WIRE_BIT(WIRE_ARP) | WIRE_BIT(WIRE_IP) | WIRE_BIT(WIRE_IPV6))
 #define TRANSPORTS                                                                                           \
 	(WIRE_BIT(WIRE_ICMP) | WIRE_BIT(WIRE_ICMPV6) | WIRE_BIT(WIRE_UDP) | WIRE_BIT(WIRE_TCP) |             \
@@ -274,13 +276,33 @@ static WireId outer_transport(const Stack *s)
 	return trans;
 }
 
+/* Whether a port that tunnels are sent to is among these. */
+static bool has_tunnel_port(const Fact *ports)
+{
+	size_t n;
+	const PortRow *row = port_rows(&n);
+
+	if (ports->kind != T_INT || !ports->vals)
+		return true;
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t k = 0; row[i].need == WORD_TUNNEL && k < ports->vals->n; k++)
+			if (ports->vals->r[k].lo <= row[i].port && row[i].port <= ports->vals->r[k].hi)
+				return true;
+	return false;
+}
+
 /* Tunnels in UDP are known by the receiver's port, which is the probe's source port:
  * one that the program did not set is none of theirs. */
 static bool may_be_tunnel(const Stack *s, WireId trans)
 {
+	unsigned sport = (unsigned)wire_field(wire_proto(WIRE_UDP), STR("sport"));
+
 	for (unsigned i = 0; trans == WIRE_UDP && s->built && i < s->n; i++)
-		if (s->id[i] == WIRE_UDP)
-			return field_of(s, i, (unsigned)wire_field(wire_proto(WIRE_UDP), STR("sport"))) != NULL;
+		if (s->id[i] == WIRE_UDP) {
+			const FieldFact *ff = field_of(s, i, sport);
+
+			return ff && has_tunnel_port(ff->value);
+		}
 	return trans == WIRE_UDP && !s->built;
 }
 
