@@ -50,7 +50,7 @@ def is_class(layer, name):
         return type(layer).__name__ == name
     if name == "ICMPv6":
         return type(layer).__name__.startswith("ICMPv6") and "NDOpt" not in type(layer).__name__
-    return isinstance(layer, CLASSES[name])
+    return name in CLASSES and isinstance(layer, CLASSES[name])  # protos.py has the others
 
 
 def differences(ours, theirs):
