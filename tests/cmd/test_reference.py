@@ -43,7 +43,7 @@ def errors(program):
 
 
 def pieces():
-    return re.findall(r"`([^`]+)`", NOW)
+    return [code for code in re.findall(r"`([^`]+)`", NOW) if not code.startswith("--")]
 
 
 def programs(code):
@@ -81,6 +81,12 @@ def test_each_command_line_is_one(line):
         assert sonde("doc", rest[0] if rest[0] != "NAME" else "ping").returncode == 0
 
 
+def test_each_option_alone_is_one_of_run():
+    page = sonde("run", "--help").stdout
+    options = re.findall(r"`(--\w+)[^`]*`", NOW)
+    assert options and not [o for o in options if not re.search(rf"(?<![\w-]){o}\b", page)]
+
+
 def fields():
     """(call, field, inner field or None): `call` .a .b(.c .d)"""
     for line in NOW.splitlines():
@@ -100,7 +106,7 @@ def test_each_field_is_one(call, name, inner):
 
 
 def test_each_layer_is_one():
-    named = re.search(r"^layers: ([\w ]+?)  ", NOW, re.M)[1].split()
+    named = re.search(r"^layers: ([\w ]+?) and more  ", NOW, re.M)[1].split()
     assert len(named) > 10
     topics = sonde("doc", "topics").stdout
     layers = re.search(r"^layers: (.+)$", topics, re.M)[1].split()
