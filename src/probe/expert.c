@@ -101,8 +101,8 @@ void expert_probe(Expert *e, const PacketId *probe, bool tagged)
 	e->tagged |= tagged;
 	if (!probe->v || (probe->proto != PROTO_TCP && probe->proto != PROTO_UDP))
 		return;
-	*asked_row(e, probe->proto, probe->a, probe->b, &key) =
-		(Asked){ .key = key, .whom = probe->dst, .flags = probe->kind };
+	Asked *a = asked_row(e, probe->proto, probe->a, probe->b, &key);
+	*a = (Asked){ .key = key, .whom = probe->dst, .flags = probe->kind };
 }
 
 /* RFC 9293 3.10.7.3 judges such segments not acceptable; which kind tells who sent it. */
