@@ -42,7 +42,7 @@ def test_a_black_hole_on_the_way_there(both, version):
     mute(way.routers[1])
     told, tried = ask(way)
     assert told == ["1350", "True", "-", "-", "-", way.hops[1]]
-    assert tried[0] == 1500 and tried[1] < 14
+    assert tried[0] == 1500 and tried[1] < 28  # of IPv4 the timestamps search too
 
 
 def large_answers_vanish(way, size):
