@@ -29,13 +29,22 @@ static _Noreturn void arena_full(Arena *a)
 
 void *arena_alloc(Arena *a, size_t n)
 {
+	size_t used = a->used, dirty = a->dirty;
+	uint8_t *p = arena_take(a, n);
+
+	if (used < dirty)
+		memset(p, 0, n < dirty - used ? n : dirty - used);
+	return p;
+}
+
+void *arena_take(Arena *a, size_t n)
+{
 	size_t room = a->cap - a->used;
 
 	if (n > room || room - n < ARENA_ALIGN)
 		arena_full(a);
 	uint8_t *p = a->base + a->used;
-	if (a->used < a->dirty)
-		memset(p, 0, n < a->dirty - a->used ? n : a->dirty - a->used);
+
 	a->used += (n + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
 	if (a->used > a->dirty)
 		a->dirty = a->used;

@@ -36,6 +36,10 @@ void arena_init_zeroed(Arena *a, void *mem, size_t cap, jmp_buf *full);
 /* `n` zeroed bytes, aligned to 16.  Never NULL; n == 0 gives a valid pointer. */
 void *arena_alloc(Arena *a, size_t n);
 
+/* The same, but what is in it is whatever was there: for large structs of which little
+ * is used, and that is written before it is read. */
+void *arena_take(Arena *a, size_t n);
+
 /* `count` zeroed items of `size` bytes; the product is checked. */
 void *arena_array(Arena *a, size_t count, size_t size);
 

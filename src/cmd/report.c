@@ -109,20 +109,22 @@ static Str json_object(Report *r, Bytes b)
 	return b.n >= 2 && b.p[0] == '{' && depth == 0 && !in_text ? keep(r, b) : STR("{}");
 }
 
-/* A result too long to be kept whole is left out, and counted with what was cut. */
+/* A result too long to be kept whole is left out, and counted. */
 static void take_result(Report *r, const Msg *m)
 {
 	r->result.a = r->a;
-	if (r->result.n + m->result.json.n <= RESULT_MOST)
+	r->too_long |= r->result.n + m->result.json.n > RESULT_MOST;
+	if (!r->too_long)
 		sb_str(&r->result, bytes_str(m->result.json));
-	else
-		r->cut += m->result.json.n;
 	if (m->result.more)
 		return;
-	vec_push(r->a, &r->results,
-		 (ReportItem){ .a = keep(r, m->result.type),
-			       .b = json_object(r, str_bytes(sb_done(&r->result))),
-			       .n = m->result.line });
+	r->left_out += r->too_long;
+	if (!r->too_long)
+		vec_push(r->a, &r->results,
+			 (ReportItem){ .a = keep(r, m->result.type),
+				       .b = json_object(r, str_bytes(sb_done(&r->result))),
+				       .n = m->result.line });
+	r->too_long = false;
 	r->result = sb(r->a);
 }
 
@@ -441,6 +443,8 @@ static void json_output(Report *r, Json *j)
 	json_close(j, ']');
 	if (r->cut)
 		json_kint(j, "output_cut", (int64_t)r->cut);
+	if (r->left_out)
+		json_kint(j, "results_left_out", r->left_out);
 	json_key(j, "results");
 	json_open(j, '[');
 	for (uint32_t i = 0; i < r->results.n; i++) {

@@ -55,6 +55,8 @@ typedef struct Report {
 	Msg gate_stat;     /* type NONE: there was no gate */
 	size_t written;    /* bytes of output shown or kept */
 	size_t cut;        /* bytes of output beyond max_output */
+	uint32_t left_out; /* result objects longer than is kept */
+	bool too_long;     /* the one that is coming is such a one */
 	bool in_line;      /* the last output did not end its line */
 	bool progress;     /* a progress line stands on the terminal */
 	bool done;         /* the engine said DONE */

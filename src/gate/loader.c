@@ -36,6 +36,21 @@ static bool read_policies(Loader *l)
 	return loader_fail(l, SONDE_EXIT_POLICY, "%.*s", STR_ARG(why));
 }
 
+/* --iface names the one way there is: one that leads nowhere is no run. */
+static bool check_iface(Loader *l)
+{
+	const char *name = l->o->iface;
+	const GateIface *i = links_by_name(&l->g->links, str_c(name));
+
+	if (!i)
+		return loader_fail(l, SONDE_EXIT_ENVIRONMENT, "there is no interface %s here; see: ip link", name);
+	if (!i->link.up)
+		return loader_fail(l, SONDE_EXIT_ENVIRONMENT,
+				   "the interface %s is down or has no carrier; look with: ip link show %s, then: ip link set %s up",
+				   name, name, name);
+	return true;
+}
+
 static bool read_host(Loader *l)
 {
 	Links *links = &l->g->links;
@@ -46,9 +61,7 @@ static bool read_host(Loader *l)
 				   strerror(-r));
 	for (unsigned i = 0; i < links->naddr; i++)
 		l->own[i] = (OwnAddr){ links->addr[i].ip, links->addr[i].bits };
-	if (l->o->iface && !links_by_name(links, str_c(l->o->iface)))
-		return loader_fail(l, SONDE_EXIT_ENVIRONMENT, "there is no interface %s here", l->o->iface);
-	return true;
+	return !l->o->iface || check_iface(l);
 }
 
 /* The engine's first message.  False with exit 0: it ended by itself (an error of

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { ASK_BUF = PORT_BATCH, LEAVES_MS = 2000 };
+enum { ASK_BUF = PORT_BATCH, LEAVES_MS = 2000, WAITS = 64, SLICE = 512, AHEAD = 2 * PORT_BATCH };
 
 /* The link types that frames can be told of, and what they start with. */
 typedef struct LinkRow {
@@ -29,6 +29,11 @@ static const LinkRow links[] = {
 	{ DLT_NULL, 4, false },	 { DLT_LINUX_SLL, 16, false }, { DLT_LINUX_SLL2, 20, false },
 };
 
+typedef struct Wait {
+	uint32_t id;
+	int64_t at;
+} Wait;
+
 typedef struct Reader {
 	int fd;
 	pcap_t *pcap;
@@ -41,6 +46,8 @@ typedef struct Reader {
 	bool ended, broken; /* no more frames; since the file is cut or damaged */
 	uint8_t *mem;
 	Writer out;
+	Wait wait[WAITS]; /* what the engine waits for: frames are told up to the earliest */
+	unsigned waits;
 	bool gone;
 } Reader;
 
@@ -115,23 +122,41 @@ static void tell_frame(Reader *r, int64_t at)
 				   .data = frame } });
 }
 
-/* All frames up to a time. */
-static void play(Reader *r, int64_t until)
+/* Some frames up to the first time that is waited for; the TICK when there is no more.
+ * In slices, so that what the engine asks meanwhile is answered in its place: a program
+ * that takes a file piece by piece must not be told all of it at once. */
+static void play(Reader *r)
 {
-	int64_t at;
+	unsigned first = 0;
+	int64_t at = 0;
 
-	while (!r->gone && peek(r, &at) && at <= until)
-		tell_frame(r, at);
-	if (until > r->now && until != INT64_MAX)
-		r->now = until;
+	for (unsigned i = 1; i < r->waits; i++)
+		if (r->wait[i].at < r->wait[first].at)
+			first = i;
+	Wait w = r->wait[first];
+
+	for (int n = 0; n < SLICE && !r->gone; n++) {
+		if (peek(r, &at) && at <= w.at) {
+			tell_frame(r, at);
+			continue;
+		}
+		if (w.at > r->now && w.at != INT64_MAX)
+			r->now = w.at;
+		tell(r, &(Msg){ .type = MSG_TICK, .tick = { w.id, r->now } });
+		r->wait[first] = r->wait[--r->waits];
+		break;
+	}
+	flush(r);
 }
 
 /* ---- answering ---- */
 
 static void on_wait(Reader *r, const Msg *m)
 {
-	play(r, m->wait.wake_at);
-	tell(r, &(Msg){ .type = MSG_TICK, .tick = { m->wait.id, r->now } });
+	if (r->waits == WAITS)
+		r->gone = true; /* more than any engine of ours asks for */
+	else
+		r->wait[r->waits++] = (Wait){ m->wait.id, m->wait.wake_at };
 }
 
 static void on_now(Reader *r, const Msg *m)
@@ -174,6 +199,10 @@ static int serve(Reader *r)
 	uint8_t *buf = r->mem + PORT_BATCH;
 
 	while (!r->gone) {
+		if (r->waits && !proc_readable(r->fd, 0)) {
+			play(r);
+			continue;
+		}
 		ssize_t n = read(r->fd, buf, ASK_BUF);
 		Cursor c = cursor(BYTES(buf, n > 0 ? (size_t)n : 0));
 		Msg m;
@@ -225,6 +254,7 @@ int pcap_port_serve(int engine_fd, int file_fd, const char *name)
 	const char *fault;
 	char why[PCAP_ERRBUF_SIZE + 512];
 
+	proc_channel_limit(engine_fd, AHEAD); /* a file is faster than any engine: what is under way has to wait there */
 	pcap_lib_load(); /* before the filter: loading needs more calls than reading */
 	if (!r.mem || !f || sandbox_caps_keep(0) || sandbox_filter(SANDBOX_READER))
 		return SONDE_EXIT_ENVIRONMENT;

@@ -114,6 +114,11 @@ int proc_channel(int ret_fd[2])
 	return 0;
 }
 
+void proc_channel_limit(int fd, int bytes)
+{
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+}
+
 int proc_send(int sock, Bytes data, const int *fds, size_t n)
 {
 	struct iovec iov = { .iov_base = (void *)(uintptr_t)data.p, .iov_len = data.n };

@@ -54,6 +54,8 @@ void proc_seal(void);
 
 /* Both ends CLOEXEC, buffers as large as the kernel gives without a right. */
 int proc_channel(int ret_fd[2]);
+/* How much may be under way that one end has written. */
+void proc_channel_limit(int fd, int bytes);
 
 enum { PROC_FDS = 253 };
 

@@ -366,12 +366,13 @@ static void host_result(void *ctx, uint32_t line, Str type, Str json)
 		       &(Msg){ .type = MSG_RESULT, .result = { .line = line, .type = str_bytes(type), .json = str_bytes(json) } });
 }
 
-/* A program that only computes sees the end of its time all the same. */
+/* A program that only computes sees the end of its time all the same.  A capture file
+ * has no such end, and its time stands still while nobody waits. */
 static bool host_safe_point(void *ctx, Vm *vm)
 {
 	Engine *e = ctx;
 
-	return engine_refresh(e) || engine_halt(e, vm);
+	return !e->limit_ns || engine_refresh(e) || engine_halt(e, vm);
 }
 
 static bool host_pin(void *ctx, Str name, Ip *ret)

@@ -92,7 +92,6 @@ typedef struct Call {
 	void (*sent)(void *ctx, uint32_t item, int64_t tx_ns, uint16_t iface);
 	void (*notsent)(void *ctx, uint32_t item, NotSent why, Str detail);
 	void (*arrived)(void *ctx, const Arrival *a, const Match *m);
-	void (*queued)(void *ctx); /* the sniff queue grew */
 } Call;
 
 typedef struct Tx {
@@ -257,6 +256,8 @@ void engine_frame(Engine *e, const Msg *m);
 void engine_mark(Engine *e);
 /* Frame i (from 0, oldest) of the queue. */
 Bytes engine_queued(const Engine *e, uint32_t i, Queued *ret_q);
+/* The oldest is done with. */
+void engine_queue_pop(Engine *e);
 
 /* ---- the end (engine_stat.c) ---- */
 

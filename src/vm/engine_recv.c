@@ -7,7 +7,7 @@
 
 /* ---- the queue ---- */
 
-static void queue_pop(Engine *e)
+void engine_queue_pop(Engine *e)
 {
 	e->queue_first = (e->queue_first + 1) % LIMIT_SNIFF_QUEUE;
 	e->queue_n--;
@@ -27,7 +27,7 @@ static uint32_t queue_place(Engine *e, uint32_t len)
 			return end;
 		if (!wrapped && len <= oldest->off)
 			return 0;
-		queue_pop(e);
+		engine_queue_pop(e);
 		warn_add(&e->warnings, WARN_SNIFF_FULL, WARN_NOBODY, 1, "above %u MB", QUEUE_BYTES >> 20);
 	}
 	return 0;
@@ -40,15 +40,13 @@ static void queue_push(Engine *e, const Msg *m)
 	if (!len || len > LIMIT_FRAME || m->frame.first >= WIRE_N || m->frame.rx_ns <= e->mark_ns)
 		return;
 	if (e->queue_n == LIMIT_SNIFF_QUEUE) {
-		queue_pop(e);
+		engine_queue_pop(e);
 		warn_add(&e->warnings, WARN_SNIFF_FULL, WARN_NOBODY, 1, "above %u frames", LIMIT_SNIFF_QUEUE);
 	}
 	uint32_t off = queue_place(e, len);
 	memcpy(e->queue_bytes + off, m->frame.data.p, len);
 	e->queue[(e->queue_first + e->queue_n++) % LIMIT_SNIFF_QUEUE] =
 		(Queued){ m->frame.rx_ns, off, len, m->frame.iface, m->frame.first, m->frame.flags };
-	if (e->call && e->call->queued)
-		e->call->queued(e->call->ctx);
 }
 
 Bytes engine_queued(const Engine *e, uint32_t i, Queued *ret_q)

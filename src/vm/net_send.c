@@ -355,7 +355,7 @@ static void sr_close(Sr *sr)
 static bool sr_run(Sr *sr)
 {
 	Engine *e = sr->e;
-	const Call call = { sr, on_sent, on_notsent, on_arrived, NULL };
+	const Call call = { sr, on_sent, on_notsent, on_arrived };
 	bool ok = engine_refresh(e) || engine_halt(e, sr->vm);
 
 	sr->copy_base = matcher_count(e->matcher);

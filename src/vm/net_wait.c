@@ -13,7 +13,7 @@ typedef struct Sniff {
 	const HostIface *iface;
 	StackSet stacks;
 	int64_t count; /* INT64_MAX: no bound */
-	uint32_t seen; /* of the queue */
+	int64_t last_ns; /* when the last frame came that was looked at */
 	ObjList *got;
 } Sniff;
 
@@ -21,45 +21,43 @@ typedef struct Sniff {
  * does not have the layers that the checker counts on. */
 static bool fits(Sniff *s, ObjPacket *p)
 {
-	WirePacket *w = arena_new(vm_scratch(s->vm), WirePacket);
 	uint64_t layers = 0;
 
-	packet_view(s->vm, p, w);
-	for (unsigned i = 0; i < w->n; i++)
-		layers |= WIRE_BIT(w->layer[i].proto->id);
+	packet_parse(s->vm, p);
+	for (unsigned i = 0; i < p->h.n; i++)
+		layers |= WIRE_BIT(p->layer[i].proto->id);
 	if (stacks_fit(&s->stacks, layers))
 		return true;
-	warn_add(&s->e->warnings, WARN_NO_LAYER, WARN_NOBODY, 1, "%zu bytes, %s", w->frame.n,
-		 w->reason ? w->reason : "a later fragment");
+	warn_add(&s->e->warnings, WARN_NO_LAYER, WARN_NOBODY, 1, "%zu bytes, %s", p->frame.n,
+		 p->reason ? p->reason : "a later fragment");
 	return false;
+}
+
+static void take_one(Sniff *s, const Queued *q, Bytes frame)
+{
+	size_t mark = arena_mark(vm_scratch(s->vm));
+	Arrival a = { .frame = frame, .first = (WireId)q->first, .iface = q->iface, .rx_ns = q->rx_ns };
+
+	if ((s->iface && s->iface->index != q->iface) || !filter_match(s->filter, frame, a.first))
+		return;
+	Value p = net_received_packet(s->e, s->vm, &a);
+	if (fits(s, val_packet(p)))
+		vm_push(s->vm, s->got, p);
+	arena_reset(vm_scratch(s->vm), mark);
 }
 
 static void take_queued(Sniff *s)
 {
 	Engine *e = s->e;
+	Queued q;
 
-	for (; s->seen < e->queue_n && s->got->h.n < s->count; s->seen++) {
-		size_t mark = arena_mark(vm_scratch(s->vm));
-		Queued q;
-		Bytes frame = engine_queued(e, s->seen, &q);
-		Arrival a = { .frame = frame, .first = (WireId)q.first, .iface = q.iface, .rx_ns = q.rx_ns };
+	while (e->queue_n && s->got->h.n < s->count) {
+		Bytes frame = engine_queued(e, 0, &q);
 
-		if ((s->iface && s->iface->index != q.iface) || !filter_match(s->filter, frame, a.first))
-			continue;
-		Value p = net_received_packet(e, s->vm, &a);
-		if (fits(s, val_packet(p)))
-			vm_push(s->vm, s->got, p);
-		arena_reset(vm_scratch(s->vm), mark);
+		take_one(s, &q, frame);
+		s->last_ns = q.rx_ns;
+		engine_queue_pop(e);
 	}
-}
-
-/* The queue may have dropped its oldest frames: what is new stands at its end. */
-static void on_queued(void *ctx)
-{
-	Sniff *s = ctx;
-
-	if (s->seen >= s->e->queue_n)
-		s->seen = s->e->queue_n - 1;
 }
 
 static bool sniff_open(Sniff *s, const Value *args)
@@ -83,7 +81,7 @@ static bool sniff_open(Sniff *s, const Value *args)
 bool bi_sniff(Vm *vm, const Value *args, uint32_t n, Value *ret)
 {
 	Sniff s = { .e = vm_ctx(vm), .vm = vm, .got = vm_list(vm, 0) };
-	const Call call = { .ctx = &s, .queued = on_queued };
+	const Call call = { .ctx = &s };
 	int64_t timeout;
 	bool ok;
 
@@ -93,7 +91,8 @@ bool bi_sniff(Vm *vm, const Value *args, uint32_t n, Value *ret)
 	if (timeout < 0)
 		return vm_fail(vm, "E-VALUE", "a time-out is not negative");
 	s.e->call = &call;
-	ok = engine_refresh(s.e);
+	take_queued(&s);
+	ok = s.got->h.n >= s.count || engine_refresh(s.e); /* enough has come already: nobody need be asked */
 	take_queued(&s);
 	int64_t until = ns_later(s.e->now_ns, timeout);
 	while (ok && s.got->h.n < s.count && s.e->now_ns < until) {
@@ -101,7 +100,10 @@ bool bi_sniff(Vm *vm, const Value *args, uint32_t n, Value *ret)
 		take_queued(&s);
 	}
 	s.e->call = NULL;
-	engine_mark(s.e);
+	if (s.count && s.got->h.n == s.count)
+		s.e->mark_ns = s.last_ns - 1; /* it ended with that packet: what came behind is the next one's */
+	else
+		engine_mark(s.e);
 	*ret = val_of(s.got);
 	return ok || engine_halt(s.e, vm);
 }

@@ -30,7 +30,7 @@ static size_t blob_size(const WirePacket *w)
 		   copied_size(w->frame, w->padding);
 
 	for (unsigned i = 0; i < w->n; i++) {
-		n += round16(w->layer[i].proto->fixed);
+		n += copied_size(w->frame, BYTES(w->layer[i].image, w->layer[i].proto->fixed));
 		for (unsigned k = 0; k < w->layer[i].proto->nvars; k++)
 			n += copied_size(w->frame, w->layer[i].var[k]);
 	}
@@ -71,7 +71,8 @@ static void fill(Vm *vm, ObjPacket *p, const WirePacket *w)
 	for (unsigned i = 0; i < w->n; i++) {
 		WireLayer *l = &p->layer[i];
 
-		l->image = put(&at, l->image, l->proto->fixed);
+		/* of a received layer it is where the header stands in the frame; nobody writes there */
+		l->image = (uint8_t *)(uintptr_t)moved(&at, old, p->frame, BYTES(l->image, l->proto->fixed)).p;
 		for (unsigned k = 0; k < l->proto->nvars; k++)
 			l->var[k] = moved(&at, old, p->frame, l->var[k]);
 	}
@@ -121,7 +122,7 @@ void packet_parse(Vm *vm, ObjPacket *p)
 
 	if (!(p->h.bits & OP_LAZY))
 		return;
-	WirePacket *w = arena_new(&vm->scratch, WirePacket);
+	WirePacket *w = arena_take(&vm->scratch, sizeof *w);
 
 	wire_parse(p->frame, (WireId)p->first, &vm->scratch, w);
 	p->h.bits &= (uint8_t)~OP_LAZY;
@@ -132,8 +133,12 @@ void packet_parse(Vm *vm, ObjPacket *p)
 void packet_view(Vm *vm, ObjPacket *p, WirePacket *ret)
 {
 	packet_parse(vm, p);
-	*ret = (WirePacket){ .n = (uint8_t)p->h.n, .payload = p->payload, .padding = p->padding, .frame = p->frame,
-			     .reason = p->reason };
+	/* field by field: the layers that it has not are not worth clearing */
+	ret->n = (uint8_t)p->h.n;
+	ret->payload = p->payload;
+	ret->padding = p->padding;
+	ret->frame = p->frame;
+	ret->reason = p->reason;
 	for (uint32_t i = 0; i < p->h.n; i++)
 		ret->layer[i] = p->layer[i];
 }

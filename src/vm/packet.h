@@ -18,6 +18,8 @@
 ObjPacket *packet_from_frame(Vm *vm, Bytes frame, WireId first, uint8_t flags);
 /* Layers and payload as they are; copied. */
 ObjPacket *packet_from_wire(Vm *vm, const WirePacket *w, uint8_t flags);
+/* Decodes a frame that nobody looked at yet: afterwards p->layer is there. */
+void packet_parse(Vm *vm, ObjPacket *p);
 /* A view of p for wire_build and matching: borrowed from p. */
 void packet_view(Vm *vm, ObjPacket *p, WirePacket *ret);
 

@@ -7,7 +7,6 @@
 
 #include "vm/inside.h"
 
-void packet_parse(Vm *vm, ObjPacket *p);
 /* On scratch memory. */
 WirePacket *packet_scratch_view(Vm *vm, ObjPacket *p);
 /* The packet as it is (or would be) on the wire. */

@@ -52,9 +52,10 @@ def test_missing_interface(wired):
 def test_down_link(wired):
     us, _, cap = wired
     us.ip("link", "set", "eth0", "down")
-    for args in (["--iface", "eth0"], []):
-        run = us.sonde(PING, args=args)
-        assert re.search(r"no route|\bdown\b|unreachable", run.said, re.I), run.said
+    run = us.sonde(PING)
+    assert re.search(r"no route|\bdown\b|unreachable", run.said, re.I), run.said
+    run = us.sonde(PING, args=["--iface", "eth0"])
+    refused(run, (ENVIRONMENT,), "eth0 is down", "ip link set eth0 up")
     assert cap.frames() == []
 
 
@@ -63,6 +64,8 @@ def test_link_without_carrier(wired):
     peer.ip("link", "set", "eth0", "down")
     run = us.sonde('print(ping("10.9.0.2", count=1, timeout=0.3).received)')
     assert re.search(r"down|carrier|neighbou?r", run.said, re.I), run.said
+    run = us.sonde(PING, args=["--iface", "eth0"])
+    refused(run, (ENVIRONMENT,), "no carrier")
 
 
 def test_no_route(wired):
