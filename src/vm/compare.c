@@ -425,6 +425,23 @@ static uint64_t hash_address(Value v)
 	return hash_text((Str){ out, n });
 }
 
+/* By layers, as a packet with a frame and one without may be equal. */
+static uint64_t hash_packet(Vm *vm, ObjPacket *p)
+{
+	uint64_t h;
+
+	packet_parse(vm, p);
+	h = bytes_hash(p->payload);
+	for (uint32_t i = 0; i < p->h.n; i++) {
+		const WireLayer *l = &p->layer[i];
+
+		h = rng_mix(h ^ bytes_hash(BYTES(l->image, l->proto->fixed)) ^ l->proto->id);
+		for (unsigned k = 0; k < l->proto->nvars; k++)
+			h = rng_mix(h ^ bytes_hash(l->var[k]));
+	}
+	return h;
+}
+
 static bool hash_depth(Vm *vm, Value v, uint64_t *ret, int depth)
 {
 	uint64_t h, all = 0x345678;
@@ -468,9 +485,7 @@ static bool hash_depth(Vm *vm, Value v, uint64_t *ret, int depth)
 		return true;
 	case VAL_PACKET:
 	case VAL_RECORD:
-		*ret = v.o->tag;
-		if (val_packet(v)->frame.n)
-			*ret = bytes_hash(val_packet(v)->frame);
+		*ret = hash_packet(vm, val_packet(v));
 		return true;
 	case VAL_OPTION:
 		*ret = bytes_hash(BYTES(val_option(v)->data, v.o->n)) ^ val_option(v)->kind;

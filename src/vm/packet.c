@@ -71,8 +71,10 @@ static void fill(Vm *vm, ObjPacket *p, const WirePacket *w)
 	for (unsigned i = 0; i < w->n; i++) {
 		WireLayer *l = &p->layer[i];
 
+		Bytes image = moved(&at, old, p->frame, BYTES(l->image, l->proto->fixed));
+
 		/* of a received layer it is where the header stands in the frame; nobody writes there */
-		l->image = (uint8_t *)(uintptr_t)moved(&at, old, p->frame, BYTES(l->image, l->proto->fixed)).p;
+		l->image = image.n ? (uint8_t *)(uintptr_t)image.p : at;
 		for (unsigned k = 0; k < l->proto->nvars; k++)
 			l->var[k] = moved(&at, old, p->frame, l->var[k]);
 	}

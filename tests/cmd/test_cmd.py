@@ -5,6 +5,7 @@
 import json
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -13,6 +14,7 @@ import jsonschema
 import pytest
 
 from lab import sonde_binary
+from lab.capture import write_pcap
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.sonde
@@ -209,3 +211,19 @@ def test_run_without_rights_says_what_is_missing(binary):
     r = sonde(binary, "run", "-e", "print(1)")
     assert r.returncode == 5 and r.stdout == ""
     assert "CAP_NET_RAW" in r.stderr and "CAP_NET_ADMIN" in r.stderr and "setcap" in r.stderr
+
+
+def test_what_a_key_function_allocates_is_bounded(binary):
+    """Nothing is collected while a built-in calls back: what that costs has an end, and it
+    is an error of the program's with its place."""
+    capture = pathlib.Path(binary).parent / "empty.pcap"
+    write_pcap(capture, [])
+    os.chmod(capture, 0o644)
+    few = sonde(binary, "run", "--read", str(capture), "--quiet", "-e",
+                'print(sorted(range(20000), key=lambda i: -len("a" * 2000) - i)[:3])')
+    assert (few.returncode, few.stdout) == (0, "[19999, 19998, 19997]\n"), few
+    many = sonde(binary, "run", "--read", str(capture), "-e",
+                 'print("start")\nprint(sorted(range(5000), key=lambda i: len("a" * 200000) + i)[:3])')
+    assert many.returncode == 1 and "-e:2:" in many.stderr and "E-MEMORY" in many.stderr, many
+    assert "| start" in many.stdout and "sorted" not in many.stdout
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 600 * 1024
