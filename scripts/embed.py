@@ -1,12 +1,40 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""embed.py OUT NAME FILE: FILE as a C array `const char NAME[]` with a zero byte behind it."""
+"""Files as C arrays of char, each with a zero byte behind it.
+
+embed.py OUT NAME FILE       `const char NAME[]`
+embed.py --lib OUT FILE...   the verbs, as the table of lib/lib.h
+"""
+import os
 import sys
 
-out, name, path = sys.argv[1:]
-data = open(path, "rb").read()
-with open(out, "w") as f:
-    f.write(f"/* SPDX-License-Identifier: Apache-2.0 */\nextern const char {name}[];\nconst char {name}[] = {{\n")
+
+def array(f, declaration, path):
+    with open(path, "rb") as source:
+        data = source.read()
+    f.write(f"{declaration} = {{\n")
     for i in range(0, len(data), 16):
         f.write("\t" + ", ".join(f"'\\x{b:02x}'" for b in data[i:i + 16]) + ",\n")
     f.write("\t0,\n};\n")
+
+
+def one(f, name, path):
+    f.write(f"extern const char {name}[];\n")
+    array(f, f"const char {name}[]", path)
+
+
+def lib(f, paths):
+    f.write('#include "lib/lib.h"\n\n')
+    for i, path in enumerate(paths):
+        array(f, f"static const char text_{i}[]", path)
+    f.write("\nconst LibFile lib_files[] = {\n")
+    for i, name in enumerate(map(os.path.basename, paths)):
+        f.write(f'\t{{ {{ "{name}", {len(name)} }}, {{ text_{i}, sizeof text_{i} - 1 }} }},\n')
+    f.write(f"\t{{ {{ 0, 0 }}, {{ 0, 0 }} }},\n}};\nconst unsigned lib_count = {len(paths)};\n")
+
+
+args = sys.argv[1:]
+verbs = args[0] == "--lib"
+with open(args[verbs], "w") as out:
+    out.write("/* SPDX-License-Identifier: Apache-2.0 */\n")
+    lib(out, args[2:]) if verbs else one(out, *args[1:])

@@ -5,6 +5,7 @@
 #include "base/escape.h"
 #include "base/json.h"
 #include "base/map.h"
+#include "base/punycode.h"
 #include "base/rng.h"
 #include "base/sha256.h"
 #include "base/sort.h"
@@ -419,6 +420,43 @@ static void sha256_is_the_standards(void **state)
 	assert_false(hash_parse(BYTES(rows[0].hash, 63), &back));
 }
 
+/* ---- punycode ---- */
+
+static void test_punycode(void **state)
+{
+	/* RFC 3492 7.1 and what browsers show */
+	static const struct {
+		const char *name, *shown;
+	} rows[] = {
+		{ "xn--bcher-kva.example", "b\xc3\xbc"
+					   "cher.example" },
+		{ "xn--ihqwcrb4cv8a8dqg056pqjye",
+		  "\xe4\xbb\x96\xe4\xbb\xac\xe4\xb8\xba\xe4\xbb\x80\xe4\xb9\x88\xe4\xb8\x8d\xe8\xaf\xb4\xe4\xb8"
+		  "\xad\xe6\x96\x87" },
+		{ "a.XN--MNCHEN-3YA.b", "a.M\xc3\xbcNCHEN.b" },
+		{ "xn--3b-ww4c5e180e575a65lsy2b", "3\xe5\xb9\xb4"
+						  "b\xe7\xb5\x84\xe9\x87\x91\xe5\x85\xab\xe5\x85\x88\xe7\x94\x9f" },
+		{ "plain.example.", "plain.example." },
+		/* none: no digits, cut, too large, a surrogate, an ASCII character, one that hides */
+		{ "xn--", "xn--" },
+		{ "xn--abc-", "xn--abc-" },
+		{ "xn--a-\xff", "xn--a-\xff" },
+		{ "xn--99999999", "xn--99999999" },
+		{ "xn--a", "xn--a" },
+		{ "xn--0ug", "xn--0ug" },
+	};
+	Arena a;
+
+	(void)state;
+	arena_init(&a, memory, sizeof memory, NULL);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		Sb b = sb(&a);
+
+		punycode_name(str_c(rows[i].name), &b);
+		assert_string_equal(sb_done(&b).p, rows[i].shown);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -429,6 +467,7 @@ int main(void)
 		cmocka_unit_test(durations_have_four_digits),	  cmocka_unit_test(escapes),
 		cmocka_unit_test(diagnostics_point_at_their_place), cmocka_unit_test(names_get_their_nearest),
 		cmocka_unit_test(maps),				  cmocka_unit_test(json_is_well_formed),
+		cmocka_unit_test(test_punycode),
 		cmocka_unit_test(sorting_in_place),		  cmocka_unit_test(sha256_is_the_standards),
 	};
 

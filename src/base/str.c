@@ -56,6 +56,16 @@ unsigned str_distance(Str a, Str b, unsigned most)
 	return d <= most ? d : 255;
 }
 
+void nearest_try(Nearest *n, Str name)
+{
+	unsigned d = str_distance(n->said, name, 2);
+
+	if (d < n->distance) {
+		n->best = name;
+		n->distance = d;
+	}
+}
+
 size_t utf8_decode(Str s, uint32_t *ret_cp)
 {
 	static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };

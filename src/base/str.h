@@ -54,6 +54,19 @@ bool str_to_u64(Str s, uint64_t max, uint64_t *ret_v);
  * mean"; 255 if it is above `most`. */
 unsigned str_distance(Str a, Str b, unsigned most);
 
+/* The nearest of several names, at most two edits away: .best is empty if none is. */
+typedef struct Nearest {
+	Str said, best;
+	unsigned distance; /* of .best */
+} Nearest;
+
+static inline Nearest nearest_to(Str said)
+{
+	return (Nearest){ .said = said, .distance = 3 };
+}
+
+void nearest_try(Nearest *n, Str name);
+
 /* ---- UTF-8 ---- */
 
 /* Decodes one code point at s.p; its length, or 0 for what is not shortest-form

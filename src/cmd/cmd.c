@@ -260,3 +260,23 @@ void cmd_json_diags(Json *j, const DiagList *l, Str source)
 		json_diag(j, &l->v.p[i], source);
 	json_close(j, ']');
 }
+
+int cmd_replace_file(Arena *a, const char *path, Str text, mode_t mode)
+{
+	Str temp = str_printf(a, "%s.sonde-new", path);
+
+	unlink(temp.p); /* of a run that was killed */
+	int fd = open(temp.p, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return cmd_fail(SONDE_EXIT_ENVIRONMENT, "%s: %s", temp.p, strerror(errno));
+	bool ok = cmd_write(fd, text) && fchmod(fd, mode) == 0 && fsync(fd) == 0;
+
+	ok = close(fd) == 0 && ok;
+	if (ok && rename(temp.p, path) == 0)
+		return SONDE_EXIT_OK;
+	int e = errno;
+
+	unlink(temp.p);
+	return cmd_fail(SONDE_EXIT_ENVIRONMENT, "%s: %s", path, strerror(e));
+}

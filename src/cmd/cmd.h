@@ -13,6 +13,8 @@
 #include "cmd/opt.h"
 #include "deal/msg.h"
 
+#include <sys/types.h>
+
 #define SONDE_VERSION "0.1.0"
 
 /* sonde(7): the language, from reference and tables. */
@@ -77,5 +79,8 @@ Str cmd_escaped_lines(Arena *a, Str text);
 
 /* All of s to a file descriptor; false if that failed. */
 bool cmd_write(int fd, Str s);
+/* Puts a text in a file's place, all of it or nothing; SONDE_EXIT_OK, or an exit
+ * code after saying what is wrong. */
+int cmd_replace_file(Arena *a, const char *path, Str text, mode_t mode);
 
 #endif

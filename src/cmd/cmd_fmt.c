@@ -23,24 +23,13 @@ static const Opt fmt_opts[] = {
 	{ "write", 'w', OPT_FLAG, NULL, offsetof(FmtOptions, write), "write the files instead of printing them" },
 };
 
-/* The old file or the new one, never half of it; its mode is kept. */
 static int replace(Arena *a, const char *path, Str text)
 {
-	Str temp = str_printf(a, "%s.sonde-fmt", path);
 	struct stat st;
-	int fd = open(temp.p, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-	if (fd < 0)
-		return cmd_fail(SONDE_EXIT_ENVIRONMENT, "%s: %s", temp.p, strerror(errno));
-	bool ok = stat(path, &st) == 0 && fchmod(fd, st.st_mode & 0777) == 0 && cmd_write(fd, text);
-
-	ok = close(fd) == 0 && ok;
-	if (ok && rename(temp.p, path) == 0)
-		return SONDE_EXIT_OK;
-	int e = errno;
-
-	unlink(temp.p);
-	return cmd_fail(SONDE_EXIT_ENVIRONMENT, "%s: %s", path, strerror(e));
+	if (stat(path, &st) < 0)
+		return cmd_fail(SONDE_EXIT_ENVIRONMENT, "%s: %s", path, strerror(errno));
+	return cmd_replace_file(a, path, text, st.st_mode & 0777);
 }
 
 static int format_one(const FmtOptions *o, const char *path)

@@ -47,30 +47,17 @@ static bool is_policy(Arena *a, Str text)
 	return false;
 }
 
-/* The old file or the new one, never half of it. */
-static int write_policy(Str text)
+static int write_policy(Arena *a, Str text)
 {
-	static const char temp[] = POLICY_SYSTEM_PATH ".new";
-
+	if (geteuid() != 0)
+		return cmd_fail(SONDE_EXIT_ENVIRONMENT, POLICY_SYSTEM_PATH ": the policy is root's: run this as root");
 	if (mkdir("/etc/sonde", 0755) < 0 && errno != EEXIST)
 		return cmd_fail(SONDE_EXIT_ENVIRONMENT, "/etc/sonde: %s", strerror(errno));
-	unlink(temp);
-	int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	int exit = cmd_replace_file(a, POLICY_SYSTEM_PATH, text, 0644);
 
-	if (fd < 0)
-		return cmd_fail(SONDE_EXIT_ENVIRONMENT, "%s: %s%s", temp, strerror(errno),
-				errno == EACCES ? "; the policy is root's: run this as root" : "");
-	bool ok = cmd_write(fd, text) && fsync(fd) == 0;
-
-	ok = close(fd) == 0 && ok;
-	if (!ok || rename(temp, POLICY_SYSTEM_PATH) < 0) {
-		int e = errno;
-
-		unlink(temp);
-		return cmd_fail(SONDE_EXIT_ENVIRONMENT, POLICY_SYSTEM_PATH ": %s", strerror(e));
-	}
-	printf("wrote " POLICY_SYSTEM_PATH "\n");
-	return SONDE_EXIT_OK;
+	if (!exit)
+		printf("wrote " POLICY_SYSTEM_PATH "\n");
+	return exit;
 }
 
 /* ---- show, check ---- */
@@ -254,7 +241,7 @@ static int allow(Arena *a, const PolicyOptions *o)
 	if (!is_policy(a, text))
 		return SONDE_EXIT_CHECK;
 	printf("adds: %.*s", STR_ARG(((Str){ text.p + at, text.n - at })));
-	return write_policy(text);
+	return write_policy(a, text);
 }
 
 /* ---- init ---- */
@@ -332,7 +319,7 @@ static int init(Arena *a, const PolicyOptions *o)
 		return SONDE_EXIT_CHECK;
 	if (mcp && access(LEDGER_PATH, F_OK) != 0 && ledgers_init(false)) /* its bounds are kept there */
 		return SONDE_EXIT_ENVIRONMENT;
-	return write_policy(text);
+	return write_policy(a, text);
 }
 
 static int run_policy(const Command *c, const void *options)

@@ -22,18 +22,11 @@ static const Command *find(const char *name)
 
 static const char *nearest(const char *name)
 {
-	const char *found = NULL;
-	unsigned best = 3;
+	Nearest n = nearest_to(str_c(name));
 
-	for (const Command *const *c = commands; *c; c++) {
-		unsigned d = str_distance(str_c(name), str_c((*c)->name), 2);
-
-		if (d < best) {
-			best = d;
-			found = (*c)->name;
-		}
-	}
-	return found;
+	for (const Command *const *c = commands; *c; c++)
+		nearest_try(&n, str_c((*c)->name));
+	return n.best.p;
 }
 
 static int run(const Command *c, int argc, char **argv)

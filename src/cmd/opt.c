@@ -29,20 +29,15 @@ static const Opt *find_long(const Command *c, Str name)
 	return NULL;
 }
 
+/* The known option that is nearest to an unknown one; NULL: none is. */
 static const char *nearest(const Command *c, Str name)
 {
-	unsigned best = 3;
-	const char *found = NULL;
+	Nearest n = nearest_to(name);
 
-	for (unsigned i = 0; i < c->nopts; i++) {
-		unsigned d = c->opts[i].name ? str_distance(name, str_c(c->opts[i].name), 2) : 255;
-
-		if (d < best) {
-			best = d;
-			found = c->opts[i].name;
-		}
-	}
-	return found;
+	for (unsigned i = 0; i < c->nopts; i++)
+		if (c->opts[i].name)
+			nearest_try(&n, str_c(c->opts[i].name));
+	return n.best.p;
 }
 
 static bool store(const Command *c, const Opt *o, const char *value, void *options)

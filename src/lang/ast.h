@@ -148,6 +148,9 @@ typedef enum RefKind {
 	REF_DECL,    /* .index: DeclWord: budget, reach, ... */
 } RefKind;
 
+/* Of what kind the value of a call is where it is absent; set by facts. */
+typedef enum AbsentKind { ABSENT_NONE, ABSENT_DURATION, ABSENT_TIME, ABSENT_FLOAT, ABSENT_DIFFERS } AbsentKind;
+
 struct WireOption;
 
 struct Node {
@@ -205,6 +208,8 @@ struct Node {
 			Node *fn;
 			Arg *arg;
 			uint32_t n;
+			uint32_t walk;	/* of the checker, that set .absent */
+			uint8_t absent; /* AbsentKind: what min and max of nothing are */
 		} call;
 		struct {
 			Node *obj;

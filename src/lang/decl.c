@@ -34,21 +34,6 @@ bool decl_in_program(DeclWord w)
 
 /* ---- arguments in general ---- */
 
-typedef struct Nearest {
-	Str said, best;
-	unsigned distance;
-} Nearest;
-
-static void nearest_try(Nearest *n, const char *z)
-{
-	unsigned d = str_distance(n->said, str_c(z), 2);
-
-	if (d < n->distance) {
-		n->best = str_c(z);
-		n->distance = d;
-	}
-}
-
 /* max_packets, timeout: what bounds are called elsewhere. */
 static Str meant_keyword(Str said, const char *keywords)
 {
@@ -156,12 +141,12 @@ static bool policy_only(Bound b)
 
 static int bound_find(DeclReader *r, const Arg *a)
 {
-	Nearest near = { .said = a->name->text, .distance = 3 };
+	Nearest near = nearest_to(a->name->text);
 
 	for (int b = 0; b < BOUND_N; b++) {
 		if (str_is(a->name->text, bound_name((Bound)b)))
 			return b;
-		nearest_try(&near, bound_name((Bound)b));
+		nearest_try(&near, str_c(bound_name((Bound)b)));
 	}
 	unknown_keyword(r, a, "budget", near.best, "packets bytes rate byte_rate syn syn_rate time leak");
 	return -1;
@@ -257,7 +242,7 @@ static void reach_other(DeclReader *r, const Node *n, Reach *out)
 
 static void reach_keyword(DeclReader *r, const Arg *a, const char *word, Reach *out)
 {
-	Nearest near = { .said = a->name->text, .distance = 3 };
+	Nearest near = nearest_to(a->name->text);
 	static const char *const plain[] = { "tcp", "udp", "icmp", "vlan", "other" };
 	int w = word_find(a->name->text);
 	bool on = false;
@@ -278,9 +263,9 @@ static void reach_keyword(DeclReader *r, const Arg *a, const char *word, Reach *
 			out->words |= 1u << w;
 	} else {
 		for (unsigned i = 0; i < sizeof plain / sizeof plain[0]; i++)
-			nearest_try(&near, plain[i]);
+			nearest_try(&near, str_c(plain[i]));
 		for (int i = 0; i < WORD_N; i++)
-			nearest_try(&near, word_name((ReachWord)i));
+			nearest_try(&near, str_c(word_name((ReachWord)i)));
 		unknown_keyword(r, a, word, near.best, "tcp udp icmp vlan other and words like fragments");
 	}
 }
@@ -620,7 +605,7 @@ static void policy_statement(DeclReader *r, const Node *n)
 	const Node *call = statement_call(n);
 	Str name = call ? call->call.fn->name.sym->text : (Str){ 0 };
 	int w = call ? decl_word(name) : -1;
-	Nearest near = { .said = name, .distance = 3 };
+	Nearest near = nearest_to(name);
 
 	if (w >= 0) {
 		word_fns[w](r, call);
@@ -632,7 +617,7 @@ static void policy_statement(DeclReader *r, const Node *n)
 		       : decl_error(r, n->span, "a policy holds declarations only");
 
 	for (int i = 0; call && i < DECL_N; i++)
-		nearest_try(&near, decl_rows[i].word);
+		nearest_try(&near, str_c(decl_rows[i].word));
 	if (near.best.n)
 		diag_fix(d, call->call.fn->span, near.best);
 }

@@ -46,6 +46,8 @@ typedef enum DeclMode { DECL_PROGRAM, DECL_POLICY } DeclMode;
  * what follows is not looked at, but for declarations that come too late and
  * listen(...), which is an expression and declares itself anywhere.  Policies:
  * nothing else may stand in them.  Errors go to `d`. */
+/* W-NAME, if the name has labels that stand for other characters. */
+void decl_warn_name(DiagList *d, Arena *a, Span at, Str name);
 void decl_read(Arena *a, const AstFile *file, DeclMode mode, DiagList *d, Decls *ret);
 
 /* A policy file's text.  False: errors in `d`. */

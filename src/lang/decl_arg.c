@@ -4,6 +4,8 @@
  */
 #include "lang/decl_priv.h"
 
+#include "base/punycode.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -237,12 +239,14 @@ const char *decl_target(Arena *a, Str text, Target *ret)
 	return NULL;
 }
 
-static bool is_encoded(Str name)
+void decl_warn_name(DiagList *d, Arena *a, Span at, Str name)
 {
-	for (size_t i = 0; i + 4 <= name.n; i++)
-		if ((i == 0 || name.p[i - 1] == '.') && memcmp(name.p + i, "xn--", 4) == 0)
-			return true;
-	return false;
+	Sb shown = sb(a);
+
+	punycode_name(name, &shown);
+	if (!str_eq(sb_done(&shown), name))
+		diag_add(d, "W-NAME", at, "`%.*s` stands for `%.*s`, which may look like another name", STR_ARG(name),
+			 STR_ARG(sb_done(&shown)));
 }
 
 bool arg_target(DeclReader *r, const Node *n, const char *what, Target *ret)
@@ -255,10 +259,7 @@ bool arg_target(DeclReader *r, const Node *n, const char *what, Target *ret)
 	const char *why = decl_target(r->a, s, ret);
 
 	if (!why) {
-		if (is_encoded(ret->name))
-			diag_add(r->d, "W-NAME", n->span,
-				 "`%.*s` stands for other characters, which may look like another name",
-				 STR_ARG(ret->name));
+		decl_warn_name(r->d, r->a, n->span, ret->name);
 		return true;
 	}
 	Diag *d = decl_error(r, n->span, "\"%.*s\" is %s", STR_ARG(s), why);

@@ -287,7 +287,7 @@ static bool settled(Facts *f, const Said *before)
 	f->grew_at_all = false;
 	walk_again(f, before);
 	return !f->grew_at_all && same_diags(&first.diags, f->in->diags) && count.packets == f->count.packets &&
-	       count.syn == f->count.syn && count.least == f->count.least;
+	       count.syn == f->count.syn && memcmp(&count.least, &f->count.least, sizeof count.least) == 0;
 }
 
 /* A walk reports right away; if a Cell grew meanwhile, what it said is taken back. */

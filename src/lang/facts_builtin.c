@@ -426,5 +426,9 @@ const Fact *facts_builtin(Facts *f, Node *n, BuiltinFunc which)
 		if (c.arg[i] && (c.arg[i]->kind == T_ANY || c.arg[i]->kind == T_NEVER) && rules[which] &&
 		    i == 0 && builtin_funcs[which].effect == EFFECT_NONE)
 			return which == BI_len ? mk(f, T_INT) : facts_ret_of(f, &c, n);
+	int64_t ns, most;
+
+	if (which == BI_sleep && vals_bounds(c.arg[0], &ns, &most) && ns > 0)
+		facts_count_add(f, 0, 0, (Least){ .ns = (uint64_t)ns });
 	return rules[which] ? rules[which](f, n, which, &c) : mk_from(f, facts_ret_of(f, &c, n), n);
 }

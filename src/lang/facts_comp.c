@@ -60,7 +60,7 @@ static void comp_clauses(Facts *f, Comp *c, uint32_t k)
 
 		label_branch(f, test, f->env, no);
 		c->len.lo = 0;
-		uint64_t least = f->count.least;
+		Least least = f->count.least;
 
 		comp_clauses(f, c, k + 1);
 		f->count.least = least;

@@ -736,7 +736,7 @@ static Env *cond_compare(Facts *f, Node *n)
 static Env *cond_boolop(Facts *f, Node *n)
 {
 	Env *no = facts_cond(f, n->binary.left);
-	uint64_t least = f->count.least;
+	Least least = f->count.least;
 	const Label *pc = label_branch(f, n->binary.left, f->env, no);
 
 	if (n->op == OP_BOOL_AND) {

@@ -339,14 +339,31 @@ const Fact *env_refined(Facts *f, const Node *path)
 Count facts_count_max(Count a, Count b)
 {
 	return (Count){ a.packets > b.packets ? a.packets : b.packets, a.syn > b.syn ? a.syn : b.syn,
-			a.least < b.least ? a.least : b.least };
+			{ a.least.packets < b.least.packets ? a.least.packets : b.least.packets,
+			  a.least.bytes < b.least.bytes ? a.least.bytes : b.least.bytes,
+			  a.least.syn < b.least.syn ? a.least.syn : b.least.syn,
+			  a.least.ns < b.least.ns ? a.least.ns : b.least.ns } };
 }
 
-void facts_count_add(Facts *f, uint64_t packets, uint64_t syn, uint64_t least)
+static uint64_t more(uint64_t was, uint64_t now, uint64_t n)
 {
+	return facts_sat_add(was, facts_sat_mul(now - was, n));
+}
+
+Least facts_least_more(Least was, Least least, uint64_t n)
+{
+	return (Least){ more(was.packets, least.packets, n), more(was.bytes, least.bytes, n),
+			more(was.syn, least.syn, n), more(was.ns, least.ns, n) };
+}
+
+void facts_count_add(Facts *f, uint64_t packets, uint64_t syn, Least least)
+{
+	Least *to = &f->count.least;
+
 	f->count.packets = facts_sat_add(f->count.packets, packets);
 	f->count.syn = facts_sat_add(f->count.syn, syn);
-	f->count.least = facts_sat_add(f->count.least, least);
+	*to = (Least){ facts_sat_add(to->packets, least.packets), facts_sat_add(to->bytes, least.bytes),
+		       facts_sat_add(to->syn, least.syn), facts_sat_add(to->ns, least.ns) };
 }
 
 void facts_count_rounds(Facts *f, Count was, Len n)
@@ -355,7 +372,7 @@ void facts_count_rounds(Facts *f, Count was, Len n)
 
 	c->packets = facts_sat_add(was.packets, facts_sat_mul(c->packets - was.packets, n.hi));
 	c->syn = facts_sat_add(was.syn, facts_sat_mul(c->syn - was.syn, n.hi));
-	c->least = facts_sat_add(was.least, facts_sat_mul(c->least - was.least, n.lo));
+	c->least = facts_least_more(was.least, c->least, n.lo);
 }
 
 void facts_leave(Facts *f, Door *d)

@@ -98,14 +98,24 @@ static Env *walk_rounds(Facts *f, Round *r)
 static Count count_minus(Count a, Count b)
 {
 	return (Count){ a.packets == LEN_INF ? LEN_INF : a.packets - b.packets,
-			a.syn == LEN_INF ? LEN_INF : a.syn - b.syn, a.least - b.least };
+			a.syn == LEN_INF ? LEN_INF : a.syn - b.syn,
+			{ a.least.packets - b.least.packets, a.least.bytes - b.least.bytes,
+			  a.least.syn - b.least.syn, a.least.ns - b.least.ns } };
+}
+
+static uint64_t times(uint64_t base, uint64_t round, uint64_t n)
+{
+	return facts_sat_add(base, facts_sat_mul(round, n));
 }
 
 static Count count_times(Count base, Count round, Len n)
 {
-	return (Count){ facts_sat_add(base.packets, facts_sat_mul(round.packets, n.hi)),
-			facts_sat_add(base.syn, facts_sat_mul(round.syn, n.hi)),
-			facts_sat_add(base.least, facts_sat_mul(round.least, n.lo)) };
+	return (Count){ times(base.packets, round.packets, n.hi),
+			times(base.syn, round.syn, n.hi),
+			{ times(base.least.packets, round.least.packets, n.lo),
+			  times(base.least.bytes, round.least.bytes, n.lo),
+			  times(base.least.syn, round.least.syn, n.lo),
+			  times(base.least.ns, round.least.ns, n.lo) } };
 }
 
 /* What left from within some round had up to n - 1 whole rounds before it. */

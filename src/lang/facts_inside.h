@@ -30,9 +30,15 @@ typedef struct Env {
 	const Refine *refine;
 } Env;
 
+/* What is spent in any case. */
+typedef struct Least {
+	uint64_t packets, bytes, syn, ns;
+} Least;
+
 /* Frames sent from the start of the program to here: at most, and at least. */
 typedef struct Count {
-	uint64_t packets, syn, least;
+	uint64_t packets, syn;
+	Least least;
 } Count;
 
 /* All ways that leave by one door (break, continue, return). */
@@ -193,7 +199,9 @@ bool facts_path_eq(const Node *a, const Node *b);
 void facts_leave(Facts *f, Door *d);	   /* everything here leaves by that door */
 void facts_enter(Facts *f, const Door *d); /* what left by it comes here too */
 Count facts_count_max(Count a, Count b);
-void facts_count_add(Facts *f, uint64_t packets, uint64_t syn, uint64_t least);
+void facts_count_add(Facts *f, uint64_t packets, uint64_t syn, Least least);
+/* was, and n times what least has beyond it */
+Least facts_least_more(Least was, Least least, uint64_t n);
 /* What was counted since `was` happens n times. */
 void facts_count_rounds(Facts *f, Count was, Len n);
 uint64_t facts_sat_add(uint64_t a, uint64_t b);
@@ -345,6 +353,22 @@ bool stack_eq(const Stack *a, const Stack *b);
 /* x as that field's value: checked; *ret_many is how many packets a list of values makes. */
 const Fact *facts_field_value(Facts *f, WireId id, unsigned field, const Fact *x, Node *n, Len *ret_many);
 const Fact *facts_layer_of(Facts *f, Node *n, WireId id, const Arg *arg, uint32_t nargs);
+
+/* ---- facts_size.c ---- */
+/* Bytes of a str (as UTF-8) or bytes. */
+Len facts_byte_len(const Fact *x);
+/* Bytes from the layer at `from` to the packet's end. */
+Len facts_stack_size(const Stack *s, unsigned from);
+/* Into how many frames the gate puts it. */
+Len facts_stack_frames(const Stack *s, Len size);
+
+/* What one packet of that kind costs: frames, counted as the gate does, and bytes. */
+typedef struct Cost {
+	Len frames, bytes;
+	bool syn, may_syn;
+} Cost;
+/* Adds what s costs to a packet that may be it. */
+void facts_cost_add(Cost *c, const Stack *s, bool first);
 
 /* ---- facts_manifest.c ---- */
 /* Sends p `times` times at most (least: at least). */

@@ -487,6 +487,9 @@ static const Stack *stack_on(Facts *f, const Stack *a, const Stack *b, const Fac
 		s->payload = true;
 		s->tail = label_join(f, s->tail, tail->kind == T_PACKET ? NULL : label_deep(f, tail));
 		s->tail_most = facts_sat_add(s->tail_most, tail->len.hi);
+		const Len body = facts_byte_len(tail);
+
+		s->body = (Len){ facts_sat_add(a->body.lo, body.lo), facts_sat_add(a->body.hi, body.hi) };
 		return s;
 	}
 	if (a->n + b->n > LIMIT_LAYERS) {
@@ -504,6 +507,7 @@ static const Stack *stack_on(Facts *f, const Stack *a, const Stack *b, const Fac
 	s->content = NULL;
 	s->echoes = 0;
 	s->probe = NULL;
+	s->body = (Len){ facts_sat_add(a->body.lo, b->body.lo), facts_sat_add(a->body.hi, b->body.hi) };
 	FieldFact *ff = arena_new_n(f->a, FieldFact, a->nfields + b->nfields);
 
 	memcpy(ff, a->field, a->nfields * sizeof *ff);

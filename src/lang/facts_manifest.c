@@ -6,6 +6,7 @@
 #include "lang/facts_inside.h"
 
 #include "deal/ports.h"
+#include "lang/decl.h"
 #include "probe/filter.h"
 #include "wire/link.h"
 
@@ -116,8 +117,10 @@ static void row_add(Facts *f, const Emission *e, const Node *n)
 		return;
 	}
 	vec_push(f->a, &f->m->emit, *e);
-	if (e->peer.name.n)
+	if (e->peer.name.n) {
 		name_add(f, e->peer.name);
+		decl_warn_name(f->in->diags, f->a, facts_users_node(f, n)->span, e->peer.name);
+	}
 }
 
 /* ---- ports ---- */
@@ -314,6 +317,45 @@ static bool one_value(const Stack *s, WireId id, const char *field, int64_t *ret
 	return ff && !ff->maybe && vals_one(ff->value, ret);
 }
 
+/* guardrails.md 4: the packet ends where its total or payload length says, a UDP
+ * packet and a TCP header end within it.  `exact`: no less either. */
+static void check_lengths(Facts *f, const Stack *s)
+{
+	static const struct {
+		WireId id;
+		const char *field;
+		int64_t unit, beside; /* bytes = value * unit + beside */
+		bool exact;
+		const char *what;
+	} rules[] = {
+		{ WIRE_IP, "len", 1, 0, true, "the packet" },
+		{ WIRE_IPV6, "plen", 1, 40, true, "the packet" },
+		{ WIRE_UDP, "len", 1, 0, false, "the UDP packet" },
+		{ WIRE_TCP, "dataofs", 4, 0, false, "the TCP segment" },
+	};
+	int64_t v;
+	const Node *n;
+
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+		unsigned at = 0;
+
+		while (at < s->n && s->id[at] != rules[i].id)
+			at++;
+		if (at == s->n || !one_value(s, rules[i].id, rules[i].field, &v, &n))
+			continue;
+		Len size = facts_stack_size(s, at);
+		int64_t bytes = v * rules[i].unit + rules[i].beside;
+
+		if (bytes < 0 || ((uint64_t)bytes <= size.hi && (!rules[i].exact || (uint64_t)bytes >= size.lo)))
+			continue;
+		Diag *d = facts_say(f, "E-FRAME", n, "the gate refuses this: %s has %s%llu bytes", rules[i].what,
+				    size.lo == size.hi ? "" : "at most ", (unsigned long long)size.hi);
+
+		facts_fix_drop(f, d, n);
+		d->hint = STR("left out, it is computed");
+	}
+}
+
 static void check_frame(Facts *f, const Stack *s)
 {
 	static const struct {
@@ -335,6 +377,7 @@ static void check_frame(Facts *f, const Stack *s)
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
 		if (one_value(s, rules[i].id, rules[i].field, &v, &n) && (v < rules[i].lo || v > rules[i].hi))
 			facts_fix_drop(f, facts_say(f, "E-FRAME", n, "the gate refuses this: %s", rules[i].why), n);
+	check_lengths(f, s);
 	WireId net = stack_first(s, NETWORKS);
 	int64_t want = net == WIRE_IP ? 0x0800 : net == WIRE_IPV6 ? 0x86dd : 0x0806;
 
@@ -580,87 +623,21 @@ static void emit_stack(Facts *f, const Stack *s, const Node *n)
 	}
 }
 
-/* SCTP's INIT, or a packet of which nobody knows what it is. */
-static bool is_init(const Stack *s)
-{
-	if (!(s->must & WIRE_BIT(WIRE_SCTP)))
-		return false;
-	return (s->must & WIRE_BIT(WIRE_SCTPINIT)) || !s->built || s->payload || s->id[s->n - 1] == WIRE_SCTP;
-}
-
-/* SYN and not ACK, or unknown. */
-static bool is_syn(const Stack *s)
-{
-	const FieldFact *ff = stack_field(s, WIRE_TCP, "flags");
-
-	if (!(s->must & WIRE_BIT(WIRE_TCP)))
-		return is_init(s);
-	if (!ff || !ff->value->vals || ff->value->kind != T_INT)
-		return true;
-	for (uint32_t i = 0; i < ff->value->vals->n; i++)
-		if (ff->value->vals->r[i].lo != ff->value->vals->r[i].hi || (ff->value->vals->r[i].lo & 2))
-			return true;
-	return false;
-}
-
-/* The most bytes that a packet has from its IP header on.  Options that were set may be
- * as long as a header can be; names and records of upper layers are taken to be short. */
-static uint64_t most_bytes(const Stack *s, unsigned net)
-{
-	enum { OPTIONS = 40 };
-	uint64_t n = s->tail_most;
-
-	for (unsigned i = net; i < s->n; i++) {
-		n = facts_sat_add(n, wire_proto(s->id[i])->fixed);
-		if (stack_field(s, s->id[i], "options"))
-			n = facts_sat_add(n, OPTIONS);
-	}
-	return n;
-}
-
-/* As how many frames a packet leaves at most, on links of 1,500 bytes: what is longer
- * is cut by the gate, each piece but the last to a multiple of 8 bytes (RFC 791 3.2,
- * RFC 8200 4.5); with DF it does not leave at all. */
-static uint64_t most_pieces(const Stack *s, bool *ret_leaves)
-{
-	enum { LINK_MTU = 1500, PACKET_MOST = 65535, FRAGMENT_HEADER = 8, IP_DF = 2 };
-	unsigned net = 0;
-
-	while (net < s->n && s->id[net] != WIRE_IP && s->id[net] != WIRE_IPV6)
-		net++;
-	if (!s->built || net == s->n)
-		return 1;
-	uint64_t n = most_bytes(s, net), head = wire_proto(s->id[net])->fixed;
-	const FieldFact *flags = stack_field(s, WIRE_IP, "flags");
-	int64_t df = 0;
-
-	if (n <= LINK_MTU)
-		return 1;
-	if (flags && (!vals_one(flags->value, &df) || df & IP_DF))
-		*ret_leaves = false;
-	if (df & IP_DF)
-		return 1;
-	uint64_t room = (LINK_MTU - head - (s->id[net] == WIRE_IPV6 ? FRAGMENT_HEADER : 0)) & ~7u;
-
-	return ((n < PACKET_MOST ? n : PACKET_MOST) - head + room - 1) / room;
-}
-
 void facts_emit(Facts *f, const Fact *p, Node *n, Len times)
 {
-	bool syn = false, leaves = true;
-	uint64_t pieces = 1;
+	Cost c = { .frames = { 1, 1 } };
+	bool first = true;
 
 	for (uint32_t i = 0; i < fact_ways(p); i++) {
 		const Fact *w = fact_way(f, p, i);
 
-		for (uint32_t k = 0; w->kind == T_PACKET && k < w->n; k++) {
-			uint64_t some = most_pieces(w->stack[k], &leaves);
-
-			syn |= is_syn(w->stack[k]);
-			pieces = some > pieces ? some : pieces;
-		}
+		for (uint32_t k = 0; w->kind == T_PACKET && k < w->n; k++, first = false)
+			facts_cost_add(&c, w->stack[k], first);
 	}
-	facts_count_add(f, facts_sat_mul(times.hi, pieces), syn ? times.hi : 0, leaves ? times.lo : 0);
+	uint64_t least = facts_sat_mul(times.lo, c.frames.lo);
+
+	facts_count_add(f, facts_sat_mul(times.hi, c.frames.hi), c.may_syn ? times.hi : 0,
+			(Least){ least, facts_sat_mul(times.lo, c.bytes.lo), c.syn ? times.lo : 0, 0 });
 	if (f->quiet || f->silent)
 		return;
 	for (uint32_t i = 0; i < fact_ways(p); i++) {
@@ -750,29 +727,58 @@ void facts_note_local(Facts *f, LocalKind k, const Fact *dst, Node *n)
 	}
 }
 
+/* What the program spends at least, beside its bounds: one warning for all. */
+static void warn_budget(Facts *f, const Least *least, uint64_t most_packets)
+{
+	const struct {
+		Bound bound;
+		uint64_t least, ask;
+		const char *unit;
+	} rows[] = {
+		{ BOUND_PACKETS, least->packets, most_packets == UINT64_MAX ? least->packets : most_packets, " packets" },
+		{ BOUND_BYTES, least->bytes, least->bytes, " bytes" },
+		{ BOUND_SYN, least->syn, least->syn, " SYN" },
+		/* it ends somewhat later than it sleeps */
+		{ BOUND_TIME, least->ns / NS_PER_S, least->ns / NS_PER_S + 60, " s" },
+	};
+	const Budget *b = &f->m->decls.budget;
+	Sb spent = sb(f->a), bounds = sb(f->a), line = sb(f->a);
+	Span at = f->reach_span;
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		Bound k = rows[i].bound;
+		bool declared = b->declared >> k & 1;
+		int64_t bound = declared ? b->v[k] : bound_default(k);
+
+		bound = k == BOUND_TIME ? bound / NS_PER_S : bound;
+		if (rows[i].least <= (uint64_t)bound)
+			continue;
+		at = declared && !any ? b->span[k] : at;
+		sb_printf(&spent, "%s%llu%s", any ? ", " : "", (unsigned long long)rows[i].least, rows[i].unit);
+		sb_printf(&bounds, "%s%lld%s", any ? ", " : "", (long long)bound, rows[i].unit);
+		sb_printf(&line, "%s%s=%llu", any ? ", " : "budget(", bound_name(k), (unsigned long long)rows[i].ask);
+		any = true;
+	}
+	if (!any)
+		return;
+	sb_char(&line, ')');
+	Diag *d = facts_say_at(f, "W-BUDGET", f->in->ast->files.p[0].module, at,
+			       "this takes at least %.*s; the budget is %.*s", STR_ARG(sb_done(&spent)),
+			       STR_ARG(sb_done(&bounds)));
+
+	if (b->declared)
+		d->hint = sb_done(&line);
+	else
+		facts_fix_declare(f, d, sb_done(&line));
+}
+
 void manifest_finish(Facts *f)
 {
-	const Budget *b = &f->m->decls.budget;
-	int64_t packets =
-		b->declared >> BOUND_PACKETS & 1 ? b->v[BOUND_PACKETS] : bound_default(BOUND_PACKETS);
 	Count c = f->exits ? (f->env->dead ? f->exit : facts_count_max(f->count, f->exit)) : f->count;
 
 	f->m->worst.packets = c.packets;
 	f->m->worst.syn = c.syn;
-	f->m->worst.least_packets = c.least;
-	if (c.least <= (uint64_t)packets)
-		return;
-	bool declared = b->declared >> BOUND_PACKETS & 1;
-	Span at = declared ? b->span[BOUND_PACKETS] : f->reach_span;
-	Diag *d = facts_say_at(f, "W-BUDGET", f->in->ast->files.p[0].module, at,
-			       "this sends at least %llu packets; the budget is %lld",
-			       (unsigned long long)c.least, (long long)packets);
-
-	Str line = str_printf(f->a, "budget(packets=%llu)",
-			      (unsigned long long)(c.packets == UINT64_MAX ? c.least : c.packets));
-
-	if (f->m->decls.budget.declared)
-		d->hint = line;
-	else
-		facts_fix_declare(f, d, line);
+	f->m->worst.least_packets = c.least.packets;
+	warn_budget(f, &c.least, c.packets);
 }

@@ -62,7 +62,8 @@ static bool same_probe(const Stack *a, const Stack *b)
 
 bool stack_eq(const Stack *a, const Stack *b)
 {
-	return a == b || (same_shape(a, b) && a->payload == b->payload && a->tail == b->tail && a->tail_most == b->tail_most &&
+	return a == b || (same_shape(a, b) && a->payload == b->payload && a->body.lo == b->body.lo &&
+			  a->body.hi == b->body.hi && a->tail == b->tail && a->tail_most == b->tail_most &&
 			  a->content == b->content && a->echoes == b->echoes && a->echo == b->echo &&
 			  same_probe(a, b) && fields_eq(a, b) &&
 			  (a->quoted == b->quoted || fact_eq(a->quoted, b->quoted)));
@@ -99,6 +100,8 @@ static const Stack *shape_join(Facts *f, const Stack *a, const Stack *b)
 	s->echoes &= b->echoes;
 	s->echo = label_join(f, a->echo, b->echo);
 	s->probe = same_probe(a, b) ? a->probe : NULL;
+	s->body = (Len){ a->body.lo < b->body.lo ? a->body.lo : b->body.lo,
+			 a->body.hi > b->body.hi ? a->body.hi : b->body.hi };
 	s->nfields = 0;
 	for (uint32_t i = 0; i < a->nfields; i++) {
 		const FieldFact *o = field_of(b, a->field[i].layer, a->field[i].field);
@@ -174,6 +177,7 @@ const Fact *packet_widen(Facts *f, const Fact *x)
 			ff[k] = t->field[k];
 			ff[k].value = ff[k].value->vals ? label_like(f, ff[k].value, mk(f, ff[k].value->kind)) : ff[k].value;
 		}
+		t->body = t->payload ? (Len){ 0, LEN_INF } : t->body;
 		t->field = ff;
 		if (t->quoted)
 			t->quoted = facts_any_packet(f);

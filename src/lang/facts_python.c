@@ -121,6 +121,23 @@ static const Fact *both_numbers(Facts *f, const Fact *e, bool max, const Fact *c
 	return n ? mk_range(f, T_INT, out_lo, out_hi) : e;
 }
 
+/* Lowering gives min and max of an empty list that value, if all ways to the call
+ * agree on its kind. */
+static void note_absent(Facts *f, Node *n, const Fact *e)
+{
+	uint8_t kind = e->kind == T_DURATION ? ABSENT_DURATION
+		       : e->kind == T_TIME   ? ABSENT_TIME
+		       : e->kind == T_FLOAT  ? ABSENT_FLOAT
+					     : ABSENT_DIFFERS;
+
+	if (f->quiet || fact_quiet(e) || n->kind != N_CALL)
+		return;
+	bool first = n->call.walk != f->walk;
+
+	n->call.absent = first || n->call.absent == kind ? kind : ABSENT_DIFFERS;
+	n->call.walk = f->walk;
+}
+
 const Fact *b_max(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 {
 	Len l = { c->nrest, c->nrest };
@@ -143,6 +160,7 @@ const Fact *b_max(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 		facts_check_order(f, facts_key_of(f, c, 1, e, l), c->node[1] ? c->node[1] : c->rest_node[0]);
 	if (c->nrest > 1)
 		e = both_numbers(f, e, which == BI_max, c->rest, c->nrest);
+	note_absent(f, n, e);
 	return c->arg[2] ? facts_join(f, e, c->arg[2]) : e;
 }
 

@@ -5,6 +5,8 @@
  */
 #include "lang/lower_priv.h"
 
+#include <math.h>
+
 /* ---- built-ins ---- */
 
 static void default_into(Fn *f, const SigParam *p, Reg dst)
@@ -146,6 +148,18 @@ static void pay(Fn *f, const Node *call, Reg packets)
 		code_emit(f, insn_abc(I_METERN, c->reflect, packets, 0, c->packet));
 }
 
+/* max of an empty list of durations is an absent one. */
+static void absent_default(Place *c, uint8_t absent)
+{
+	int i = sig_param(c->sig, STR("default"));
+	Const k = { .kind = absent == ABSENT_TIME ? K_TIME : K_DURATION, .i = NS_NONE };
+
+	if (absent == ABSENT_FLOAT)
+		k = (Const){ .kind = K_FLOAT, .f = NAN };
+	if (absent != ABSENT_NONE && absent != ABSENT_DIFFERS && !(c->given >> i & 1))
+		code_load_const(c->f, c->base + (Reg)i, k);
+}
+
 static void builtin_into(Fn *f, Node *n, BuiltinFunc b, Reg dst)
 {
 	const Sig *s = sig_func(&f->lo->sigs, b);
@@ -158,6 +172,8 @@ static void builtin_into(Fn *f, Node *n, BuiltinFunc b, Reg dst)
 
 	place_args(&c);
 	pay(f, n, c.base);
+	if (b == BI_max || b == BI_min)
+		absent_default(&c, n->call.absent);
 	code_emit(f, insn_abc(I_CALLB, s->n, dst, b, c.base));
 }
 

@@ -24,7 +24,6 @@ static const char *word_text(const Word *rows, size_t n, Str word)
 
 /* First words of statements in other languages. */
 static const Word first_words[] = {
-	{ "print", "print is a function: print(...)" },
 	{ "let", "assign by `name = value`, without `let`" },
 	{ "var", "assign by `name = value`, without `var`" },
 	{ "const", "assign by `name = value`, without `const`" },

@@ -204,32 +204,25 @@ static bool find_other(Resolver *r, Node *n)
 
 /* ---- names that are not known ---- */
 
-typedef struct Nearest {
-	const Sym *y;
-	Str best;
-	unsigned distance;
-} Nearest;
-
-static void nearest_try(Nearest *n, Str s)
+/* Names of the library's own are near to such names only. */
+static void near_name(Nearest *n, Str s)
 {
-	unsigned d = str_distance(n->y->text, s, 2);
-
-	if (d < n->distance && d < n->y->text.n && (s.p[0] != '_' || n->y->text.p[0] == '_')) {
-		n->best = s;
-		n->distance = d;
-	}
+	if (str_distance(n->said, s, 2) < n->said.n && (s.p[0] != '_' || n->said.p[0] == '_'))
+		nearest_try(n, s);
 }
 
 static void nearest_map(Nearest *n, const Map *m)
 {
 	for (uint32_t i = 0; i < m->cap; i++)
 		if (m->slots[i].used)
-			nearest_try(n, bytes_str(m->slots[i].key));
+			near_name(n, bytes_str(m->slots[i].key));
 }
 
 static Str nearest_name(Resolver *r, const Sym *y)
 {
-	Nearest n = { .y = y, .distance = y->text.n < 3 ? 2 : 3 };
+	Nearest n = nearest_to(y->text);
+
+	n.distance = y->text.n < 3 ? 2 : 3;
 
 	for (CompVars *c = r->comp; c; c = c->outer)
 		nearest_map(&n, &c->names);
@@ -238,9 +231,9 @@ static Str nearest_name(Resolver *r, const Sym *y)
 	nearest_map(&n, &r->program.map);
 	nearest_map(&n, &r->lib.map);
 	for (unsigned i = 0; i < BI_N; i++)
-		nearest_try(&n, str_c(builtin_funcs[i].name));
+		near_name(&n, str_c(builtin_funcs[i].name));
 	for (unsigned i = 0; i < WIRE_N; i++)
-		nearest_try(&n, str_c(wire_proto((WireId)i)->name));
+		near_name(&n, str_c(wire_proto((WireId)i)->name));
 	return n.best;
 }
 

@@ -127,6 +127,7 @@ struct Stack {
 	uint64_t must, mustnot; /* WIRE_BITs */
 	bool built;		/* made by the program: id and field say all */
 	bool payload;		/* built: bytes behind the last layer */
+	Len body;		/* built: how many */
 	uint8_t n;
 	uint8_t id[LIMIT_LAYERS];
 	uint32_t nfields;

@@ -510,6 +510,11 @@ static bool attr_by_rows(Vm *vm, Value v, Str name, const uint16_t rows[OWNER_N]
 
 	if (v.tag == VAL_RESULT)
 		return result_attr(vm, v, name, ret);
+	/* What is absent may be of any kind: summarize([]).avg.ms */
+	if (v.tag == VAL_FLOAT && val_absent(v) && rows[OWNER_DURATION]) {
+		*ret = v;
+		return true;
+	}
 	/* p[IP].payload, p[ARP].src: the layer's own names come first. */
 	if (is_layer(v)) {
 		if (wire_field(val_packet(v)->layer[0].proto, name) >= 0)
@@ -535,6 +540,8 @@ bool val_attr(Vm *vm, Value v, uint32_t name, Value *ret)
 
 	rows[o] = row_of(vm, vm->attr_row, o, name);
 	rows[OWNER_LAYER] = row_of(vm, vm->attr_row, OWNER_LAYER, name);
+	if (val_absent(v))
+		rows[OWNER_DURATION] = row_of(vm, vm->attr_row, OWNER_DURATION, name);
 	return attr_by_rows(vm, v, vm->prog->name[name], rows, ret);
 }
 
