@@ -15,7 +15,7 @@ def agent(lab, version):
     with open(conf, "w", encoding="utf-8") as f:
         f.write("rocommunity secret\nrocommunity6 secret\nsysName lab-switch\nsysDescr A switch\nsysServices 72\n"
                 "sysObjectID .1.3.6.1.4.1.8072.3.2.10\n")
-    srv.start("snmpd", "-f", "-Lo", "-C", "-c", conf, "-p", lab.path("snmpd.pid"), "-I", "system_mib,sysORTable",
+    srv.start("snmpd", "-f", "-Lo", "-C", "-c", conf, "-p", lab.path("snmpd.pid"),
               f"udp6:[{b}]:161" if version == 6 else f"udp:{b}:161")
     srv.run("sh", "-c", "for i in $(seq 100); do ss -lun | grep -q :161 && exit 0; sleep 0.1; done; exit 1")
     return us, b
