@@ -65,7 +65,7 @@ def server(iface, ahead=0.0, hold=0.0, stratum=2, ref=b"\x0a\x01\x02\x03", orig=
 
 SAY = ('n = ntp("10.9.0.2", timeout=0.5{})\n'
        'print(n.received, n.stratum, n.reference, n.refused, n.leap, n.root_delay, n.root_dispersion, n.precision, '
-       'round(n.offset.s, 1) if n.received and not n.refused else "-", n.delay < 0.05)')
+       'round(n.offset.s, 1) + 0.0 if n.received and not n.refused else "-", n.delay < 0.05)')
 
 
 @pytest.mark.parametrize("kw,more,want", [
