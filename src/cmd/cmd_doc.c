@@ -159,6 +159,8 @@ static void doc_policy(Sb *out)
 		     "spoof(addr, rate=, max=)          sources that are not ours\n"
 		     "capture(\"filter\") or capture(all) traffic that is not ours\n"
 		     "allow_self(...)                   this host itself\n"
+		     "approve(spoof, capture, listen, leak=512, reach=NET, runs=1)\n"
+		     "                                  what a person has to approve (`sonde approve`), and for how many runs\n"
 		     "Files: /etc/sonde/policy.sonde (root's), --policy FILE, SONDE_POLICY: all hold at once.\n");
 }
 

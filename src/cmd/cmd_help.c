@@ -41,7 +41,14 @@ static void man_page(Sb *out)
 	opt_man(commands, out);
 	sb_cstr(out, ".Sh FILES\n.Bl -tag -width Ds\n.It Pa /etc/sonde/policy.sonde\n"
 		     "What programs may do on this host: owned by root and writable by nobody else.\n"
-		     "Where it does not exist, the built-in policy holds.\n.El\n"
+		     "Where it does not exist, the built-in policy holds.\n"
+		     ".It Pa /var/lib/sonde/ledger\n"
+		     "What all runs used, per session, destination and in total: made by\n.Ic sonde ledger init .\n"
+		     "Where it exists and can't be used, nothing is sent.\n"
+		     ".It Pa /var/lib/sonde/log\n"
+		     "Start and end of each run, as a chain of hashes:\n.Ic sonde audit verify .\n"
+		     ".It Pa /var/lib/sonde/requests , Pa /var/lib/sonde/approvals\n"
+		     "What waits for\n.Ic sonde approve ,\nand what was approved.\n.El\n"
 		     ".Sh ENVIRONMENT\n.Bl -tag -width Ds\n.It Ev SONDE_POLICY\n"
 		     "A policy file that narrows further, as\n.Fl \\&-policy\ndoes.\n.El\n"
 		     ".Sh EXIT STATUS\n.Bl -tag -width Ds\n");

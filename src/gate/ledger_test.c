@@ -379,6 +379,32 @@ static void the_log_can_not_be_cut_unseen(void **state)
 	closed(&l);
 }
 
+/* A disk that is full, or a bound on the file: told, and the ledger stays whole. */
+static void a_log_that_takes_no_more_is_told(void **state)
+{
+	int status;
+	pid_t kid = fork();
+
+	(void)state;
+	if (kid == 0) {
+		Ledger l;
+
+		if (try_opening(&l, "uid 7") || log_one(&l, 1))
+			_exit(1);
+		if (ftruncate(l.log_fd, 0) || ledger_new_log(&l, l.log_fd))
+			_exit(2);
+		int full = open("/dev/full", O_RDWR), log = l.log_fd;
+		l.log_fd = full;
+		const char *why = log_one(&l, 2);
+
+		l.log_fd = log;
+		_exit(!why || !strstr(why, "can't be written") ? 3 : log_one(&l, 3) ? 4 : 0);
+	}
+	waitpid(kid, &status, 0);
+	assert_int_equal(status, 0);
+	assert_true(audit_log().intact);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,6 +417,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(damage_is_told, make, drop),
 		cmocka_unit_test_setup_teardown(ports_stay_with_their_session, make, drop),
 		cmocka_unit_test_setup_teardown(the_log_can_not_be_cut_unseen, make, drop),
+		cmocka_unit_test_setup_teardown(a_log_that_takes_no_more_is_told, make, drop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

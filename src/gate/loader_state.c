@@ -230,6 +230,8 @@ bool loader_started(Loader *l)
 			port[b.nports++] = (LedgerPort){ h->proto, h->port };
 	}
 	b.more.v[LEDGER_RUNS] = 1;
+	/* the bound: what was metered is the engine's own word */
+	b.more.v[LEDGER_LEAK] = (uint64_t)l->rules->budget.v[BOUND_LEAK];
 	why = ledger_settle(&l->ledger, &b);
 	if (!why)
 		why = ledger_log(&l->ledger, "start", write_start, l);

@@ -371,6 +371,11 @@ static bool budget_ready(Gate *g, Slot *s, int64_t now, bool *ret_refused)
 		return false;
 	}
 	outgoing_notsent(g, s, NOTSENT_BUDGET, a.bound);
+	if (lacks && !g->purse.fault)
+		gate_note(g->cmd_fd, 2,
+			  "what the policy allows this session in an hour (%s) is used up: `sonde ledger` shows it, and it comes "
+			  "back as it gets an hour old",
+			  lacks);
 	if (g->purse.fault)
 		gate_stop(g, STOP_ENVIRONMENT, SONDE_EXIT_ENVIRONMENT, "%s", g->purse.fault);
 	else

@@ -102,7 +102,7 @@ static int claim_take(Gate *g, Held *h, int iface)
 	for (int i = 0; i < (any ? FREE_TRIES : 1) && fd == -EADDRINUSE; i++) {
 		if (any)
 			h->port = random_port();
-		fd = claim_warm(g, h) ? -EADDRINUSE : hold_take(h, iface);
+		fd = claim_warm(g, h) ? (any ? -EADDRINUSE : -EBUSY) : hold_take(h, iface);
 	}
 	return fd;
 }
@@ -123,7 +123,9 @@ static const char *claim(Gate *g, Held *h)
 		return "no more ports are held for one run";
 	fd = claim_take(g, h, 0);
 	if (fd < 0)
-		return fd == -EADDRINUSE ? "the kernel holds it for somebody else" : "the kernel refuses it";
+		return fd == -EADDRINUSE ? "the kernel holds it for somebody else"
+		       : fd == -EBUSY	 ? "another session used it less than a minute ago"
+					 : "the kernel refuses it";
 	r = netd_add(g->netd_fd, fd);
 	if (r || !owned_add(&g->owned, h->proto, h->addr, h->port)) {
 		proc_close(&fd);

@@ -329,6 +329,10 @@ def test_approvals_are_roots_alone(scene):
         us.sonde(PROGRAM).ok(3)
     plant(data=record[:-1])
     assert "damaged" in us.sonde(PROGRAM).ok(5).said
+    sections, tail = parts(record)
+    sections[7] = b"uid 9"
+    plant(data=whole(sections, tail))  # a record that is one, under another's name
+    assert "damaged" in us.sonde(PROGRAM).ok(5).said
     plant(data=record + b"x" * 300000)
     assert "damaged" in us.sonde(PROGRAM).ok(5).said
     plant()
