@@ -94,14 +94,17 @@ static uint64_t most_bytes(const Stack *s)
 	return n;
 }
 
+/* At least one: a link may take more than Ethernet.  With DF it goes whole or not at all. */
 Len facts_stack_frames(const Stack *s, Len size)
 {
+	enum { IP_DF = 2 };
 	const FieldFact *ff = stack_field(s, WIRE_IP, "flags");
+	int64_t flags = 0;
+	bool known = !ff || (vals_one(ff->value, &flags) && !ff->maybe), df = flags & IP_DF;
 
 	if (!s->built)
 		return (Len){ 1, 1 };
-	/* with DF it goes whole or not at all */
-	return (Len){ ff ? 1 : pieces(s, size.lo), pieces(s, most_bytes(s)) };
+	return (Len){ size.hi > USUAL_MTU && (!known || df) ? 0 : 1, known && df ? 1 : pieces(s, most_bytes(s)) };
 }
 
 /* ---- what it counts as ---- */
