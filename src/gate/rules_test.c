@@ -784,8 +784,7 @@ int main(void)
 		cmocka_unit_test(each_port_of_the_table),
 		cmocka_unit_test(ntp_control_needs_the_name),
 		cmocka_unit_test(words_of_other_protocols),
-		cmocka_unit_test(vlans_intersect),
-		cmocka_unit_test(names_are_judged_before_any_look_up),
+		cmocka_unit_test(vlans_intersect), cmocka_unit_test(names_are_judged_before_any_look_up),
 		cmocka_unit_test(pins_lie_in_policy_by_themselves),
 		cmocka_unit_test(spoof_needs_policy),
 		cmocka_unit_test(who_has_no_address_may_ask_for_one),
@@ -793,8 +792,7 @@ int main(void)
 		cmocka_unit_test(captures_intersect),
 		cmocka_unit_test(reflect_is_covered_or_refused),
 		cmocka_unit_test(approval_is_asked_for),
-		cmocka_unit_test(findings_name_the_lines),
-		cmocka_unit_test(findings_are_bounded),
+		cmocka_unit_test(findings_name_the_lines), cmocka_unit_test(findings_are_bounded),
 		cmocka_unit_test(random_policies_intersect_as_a_slow_reader_says),
 	};
 
