@@ -646,7 +646,6 @@ static void approval_is_asked_for(void **state)
 {
 	(void)state;
 	refused("approve capture; capture all", "capture all", "needs approval: the traffic of others");
-
 	assert_true(lab.f.v.p[0].person);
 	refused("approve spoof; spoof 10.20.4.1 max=5000", "spoof 10.20.4.1", "needs approval");
 	refused("approve leak=512", "budget leak=513", "leak=513 is above 512");
@@ -769,17 +768,13 @@ static void random_policies_intersect_as_a_slow_reader_says(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(installed_policy_is_roots_alone),
-		cmocka_unit_test(unknown_words_and_names_load_nothing),
-		cmocka_unit_test(builtin_allows_reach_alone),
-		cmocka_unit_test(ceilings_of_the_builtin_policy),
+		cmocka_unit_test(installed_policy_is_roots_alone), cmocka_unit_test(unknown_words_and_names_load_nothing),
+		cmocka_unit_test(builtin_allows_reach_alone), cmocka_unit_test(ceilings_of_the_builtin_policy),
 		cmocka_unit_test(ceilings_of_files),
 		cmocka_unit_test(with_one_reach_nothing_else_is_in_reach),
 		cmocka_unit_test(ranges_are_narrowed_where_the_program_can_not_know),
-		cmocka_unit_test(deny_wins),
-		cmocka_unit_test(policies_intersect),
-		cmocka_unit_test(never_in_reach),
-		cmocka_unit_test(own_listening_ports_stay_closed),
+		cmocka_unit_test(deny_wins), cmocka_unit_test(policies_intersect),
+		cmocka_unit_test(never_in_reach), cmocka_unit_test(own_listening_ports_stay_closed),
 		cmocka_unit_test(group_addresses_need_their_word),
 		cmocka_unit_test(each_port_of_the_table),
 		cmocka_unit_test(ntp_control_needs_the_name),
