@@ -70,9 +70,11 @@ static const Fact *b_emit(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 		more = 100;
 	if (iface >= 0 && c->arg[iface] && c->arg[iface]->kind == T_STR)
 		facts_note_iface(f, c->arg[iface], c->node[iface]);
-	label_emit(f, n, p, probe, which == BI_sr1 || (stop >= 0 && c->arg[stop] && c->arg[stop]->kind == T_FUNC));
-	facts_emit(f, probe, c->node[0],
-		   (Len){ times.lo, facts_sat_mul(times.hi, (uint64_t)(more < 0 ? 0 : more) + 1) });
+	bool until = which == BI_sr1 || (stop >= 0 && c->arg[stop] && c->arg[stop]->kind == T_FUNC);
+	uint64_t most = facts_sat_mul(times.hi, (uint64_t)(more < 0 ? 0 : more) + 1);
+
+	label_emit(f, n, p, probe, until ? most : 0);
+	facts_emit(f, probe, c->node[0], (Len){ times.lo, most });
 	if (stop >= 0 && c->arg[stop] && c->arg[stop]->kind == T_FUNC) {
 		const Fact *r = facts_answer_to(f, probe);
 

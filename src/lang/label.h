@@ -192,7 +192,8 @@ void labels_walk_begin(Facts *f);
 /* ---- label_emit.c: what leaves ---- */
 
 /* send, sr, sr1: the packets of list or packet `what`, all like `probe`. */
-void label_emit(Facts *f, Node *call, const Fact *what, const Fact *probe, bool until);
+/* until: after at most how many packets an answer may end it; 0: none does. */
+void label_emit(Facts *f, Node *call, const Fact *what, const Fact *probe, uint64_t until);
 /* sr(stop=): the function's answer ends the wait. */
 void label_stop(Facts *f, const Fact *fn, const Fact *result);
 /* Other arguments of a built-in that sends or waits. */

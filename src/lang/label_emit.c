@@ -8,6 +8,7 @@
 
 enum {
 	UNTIL_BITS = 24,  /* after which of 65,536 packets and 100 repetitions it ended */
+	UNTIL_MOST = 1 << 23,
 	PACKET_BITS = 32, /* which of the packets of a list, and where in it, is less */
 	TOLD_MOST = 512,  /* characters of one explanation */
 };
@@ -429,22 +430,23 @@ static void emit_stack(Facts *f, Node *call, const Label *chosen, const Stack *s
 }
 
 /* sr1 of a list, and sr with stop=, end with one peer's answer what others are sent. */
-static void emit_until(Facts *f, Node *call, const Fact *probe)
+static void emit_until(Facts *f, Node *call, const Fact *probe, uint64_t most)
 {
 	Out o = { .f = f, .call = call };
 
 	for (uint32_t i = 0; probe->kind == T_PACKET && i < probe->n; i++)
 		o.peers = label_join(f, o.peers, label_peers(f, label_answer(f, probe->stack[i])));
-	part(&o, STR("packet"), call, label_made(f, o.peers, LABEL_MEASURED), UNTIL_BITS, false);
+	part(&o, STR("packet"), call, label_made(f, o.peers, LABEL_MEASURED),
+	     most < UNTIL_MOST ? log2_up(most + 1) : UNTIL_BITS, false);
 	charge(&o, true);
 }
 
-void label_emit(Facts *f, Node *call, const Fact *what, const Fact *probe, bool until)
+void label_emit(Facts *f, Node *call, const Fact *what, const Fact *probe, uint64_t until)
 {
 	if (f->silent)
 		return;
 	if (until && what->cell)
-		emit_until(f, call, probe);
+		emit_until(f, call, probe, until);
 	for (uint32_t i = 0; i < fact_ways(probe); i++) {
 		const Fact *w = fact_way(f, probe, i);
 		const Label *chosen = label_join(f, what->cell ? label_shape(f, what) : what->label, w->label);

@@ -27,13 +27,14 @@ static Compiled *compiled(Str text)
 	return c;
 }
 
+/* Those that pay; where the end is paid, others ask whether it still can be. */
 static unsigned count_op(const Compiled *c, OpCode op)
 {
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < c->program->nfn; i++)
 		for (uint32_t k = 0; k < c->program->fn[i].ncode; k++)
-			n += c->program->fn[i].code[k].op == op;
+			n += c->program->fn[i].code[k].op == op && c->program->fn[i].code[k].c;
 	return n;
 }
 

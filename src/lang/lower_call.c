@@ -137,15 +137,16 @@ static void place_args(Place *c)
 }
 
 /* What a call costs; R[packets] are what it sends. */
-static void pay(Fn *f, const Node *call, Reg packets)
+static void pay(Fn *f, const Node *call, Reg packets, bool sends)
 {
 	const LabelMarks *m = f->lo->in->marks;
 	const LabelCost *c = m && m->cost ? &m->cost[call->id] : NULL;
+	const Manifest *all = f->lo->in->manifest;
 
 	if (c && c->call)
 		code_emit(f, insn_abc(I_METER, c->reflect, 0, 0, c->call));
-	if (c && c->packet)
-		code_emit(f, insn_abc(I_METERN, c->reflect, packets, 0, c->packet));
+	if ((c && c->packet) || (sends && all && all->leak_end == LEAK_END_PAID))
+		code_emit(f, insn_abc(I_METERN, c ? c->reflect : 0, packets, 0, c ? c->packet : 0));
 }
 
 /* max of an empty list of durations is an absent one. */
@@ -171,7 +172,7 @@ static void builtin_into(Fn *f, Node *n, BuiltinFunc b, Reg dst)
 	Place c = { .f = f, .call = n, .sig = s, .base = reg_temps(f, s->n) };
 
 	place_args(&c);
-	pay(f, n, c.base);
+	pay(f, n, c.base, builtin_funcs[b].effect == EFFECT_EMIT);
 	if (b == BI_max || b == BI_min)
 		absent_default(&c, n->call.absent);
 	code_emit(f, insn_abc(I_CALLB, s->n, dst, b, c.base));
@@ -260,7 +261,7 @@ static void def_into(Fn *f, Node *n, Node *def, Reg dst)
 	for (uint32_t i = 0; i < params; i++)
 		if (!given[i] && def->func.param[i].dflt)
 			def_default(f, def->func.param[i].dflt, base + i);
-	pay(f, n, base);
+	pay(f, n, base, false);
 	code_emit(f, insn_abc(I_CALL, 0, dst, prog_fn(f->lo, def), base));
 }
 

@@ -73,6 +73,7 @@ struct Vm {
 
 	uint64_t leak;       /* bits metered so far */
 	uint64_t *reflected; /* of these by each reflect() */
+	uint64_t sending;    /* packets that are about to be sent */
 
 	uint64_t out_n;    /* bytes given to the host's sink */
 	uint64_t out_cut;

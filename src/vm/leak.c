@@ -23,7 +23,7 @@ static uint64_t log2_up(uint64_t n)
 /* Where the run ended is one of as many places as packets were sent, and one more. */
 static uint64_t end_bits(const Vm *vm)
 {
-	return log2_up((vm->host.sent ? vm->host.sent(vm->host.ctx) : 0) + 1);
+	return log2_up((vm->host.sent ? vm->host.sent(vm->host.ctx) : 0) + vm->sending + 1);
 }
 
 uint64_t vm_leak_used(const Vm *vm)
@@ -65,11 +65,15 @@ static uint64_t packet_bits(Vm *vm, Value p, uint64_t bits)
 
 bool leak_pay_packets(Vm *vm, Value p, uint64_t bits, unsigned reflect)
 {
-	uint64_t sum = 0;
+	bool list = p.tag == VAL_LIST;
+	uint64_t sum = list ? 0 : packet_bits(vm, p, bits);
 
-	if (p.tag != VAL_LIST)
-		return leak_pay(vm, packet_bits(vm, p, bits), reflect);
-	for (uint32_t i = 0; i < p.o->n; i++)
+	for (uint32_t i = 0; list && i < p.o->n; i++)
 		sum += packet_bits(vm, val_list(p)->p[i], bits);
-	return leak_pay(vm, sum, reflect);
+	/* that these leave is one more place where the run may end */
+	vm->sending = list ? p.o->n : 1;
+	bool ok = leak_pay(vm, sum, reflect);
+
+	vm->sending = 0;
+	return ok;
 }
