@@ -101,12 +101,12 @@ static const CountRow counts[] = {
 	{ "send([" U " for i in range(7)])\n", 7, 0, 7 },
 	{ "send([" U " for i in range(7) if i != 3])\n", 7, 0, 0 },
 	{ "r = sr1(" P ", retry=2)\n", 3, 3, 1 },
-	/* what the gate cuts counts each piece; with DF it goes whole or not at all */
+	/* what the gate cuts counts each piece, unless the link takes it whole; with DF it goes whole or not at all */
 	{ "send(" U "/(b\"x\" * 1472))\n", 1, 0, 1 },
-	{ "send(" U "/(b\"x\" * 1473))\n", 2, 0, 2 },
-	{ "send(" U "/(b\"x\" * 8000))\n", 6, 0, 6 },
-	{ "send(IP(dst=\"10.0.0.1\", flags=\"DF\")/UDP(dport=9)/(b\"x\" * 8000))\n", 6, 0, 1 },
-	{ "for i in range(3):\n    send(" U "/Raw(b\"x\" * 3000))\n", 9, 0, 9 },
+	{ "send(" U "/(b\"x\" * 1473))\n", 2, 0, 1 },
+	{ "send(" U "/(b\"x\" * 8000))\n", 6, 0, 1 },
+	{ "send(IP(dst=\"10.0.0.1\", flags=\"DF\")/UDP(dport=9)/(b\"x\" * 8000))\n", 1, 0, 0 },
+	{ "for i in range(3):\n    send(" U "/Raw(b\"x\" * 3000))\n", 9, 0, 3 },
 	/* loops */
 	{ "for i in range(5):\n    send(" U ")\n", 5, 0, 5 },
 	{ "for i in range(5):\n    for j in range(3):\n        send(" U ")\n", 15, 0, 15 },
