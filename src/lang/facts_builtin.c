@@ -74,6 +74,8 @@ static const Fact *b_emit(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	uint64_t most = facts_sat_mul(times.hi, (uint64_t)(more < 0 ? 0 : more) + 1);
 
 	label_emit(f, n, p, probe, until ? most : 0);
+	if (which != BI_send)
+		label_waits(f, n, c->arg[sig_param(c->sig, STR("timeout"))], (uint64_t)(more < 0 ? 0 : more) + 1);
 	facts_emit(f, probe, c->node[0], (Len){ times.lo, most });
 	if (stop >= 0 && c->arg[stop] && c->arg[stop]->kind == T_FUNC) {
 		const Fact *r = facts_answer_to(f, probe);

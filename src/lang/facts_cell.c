@@ -134,6 +134,11 @@ static uint64_t times(Facts *f, const Fact *ref)
 	return n;
 }
 
+uint64_t facts_rounds(Facts *f)
+{
+	return times(f, &(Fact){ 0 });
+}
+
 void cell_grow(Facts *f, const Fact *ref, const Node *at, uint64_t n)
 {
 	Cell *c = ref->cell;

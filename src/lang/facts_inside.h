@@ -170,6 +170,8 @@ void cell_made(Facts *f, Cell *c, Len l);
 /* `ref` got `n` more items at node `at`. */
 void cell_grow(Facts *f, const Fact *ref, const Node *at, uint64_t n);
 void cell_grew(Facts *f, const Cell *c);
+/* How often the current place is reached, at most. */
+uint64_t facts_rounds(Facts *f);
 void cell_changed(Facts *f, Cell *c); /* positions are no longer known */
 void cell_shrinks(Facts *f, Cell *c);
 void cell_at_add(Facts *f, Cell *c, uint32_t i, const Fact *x);

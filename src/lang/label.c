@@ -352,4 +352,5 @@ void labels_walk_begin(Facts *f)
 	Labels *ls = f->labels;
 
 	ls->pc = ls->cont = ls->brk = ls->ret = ls->ended = ls->may_end = NULL;
+	ls->wait_ns = 0;
 }

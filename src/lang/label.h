@@ -196,6 +196,8 @@ void labels_walk_begin(Facts *f);
 void label_emit(Facts *f, Node *call, const Fact *what, const Fact *probe, uint64_t until);
 /* sr(stop=): the function's answer ends the wait. */
 void label_stop(Facts *f, const Fact *fn, const Fact *result);
+/* Something waits d here, `times` times. */
+void label_waits(Facts *f, const Node *at, const Fact *d, uint64_t times);
 /* Other arguments of a built-in that sends or waits. */
 void label_wait(Facts *f, Node *call, BuiltinFunc which, const struct CallArgs *c);
 /* A verb is called from the user's text: its arguments are paid or refused here. */

@@ -458,11 +458,29 @@ void label_emit(Facts *f, Node *call, const Fact *what, const Fact *probe, uint6
 
 /* ---- waits: they change when everything else is sent ---- */
 
+void label_waits(Facts *f, const Node *at, const Fact *d, uint64_t times)
+{
+	Labels *ls = f->labels;
+	int64_t lo, hi = NS_PER_S;
+
+	if (f->quiet || f->silent || f->frame->lib)
+		return; /* how long a verb waits is what it is asked for */
+	if (d && !vals_bounds(d, &lo, &hi))
+		hi = INT64_MAX;
+	times = facts_sat_mul(times, facts_rounds(f));
+	ls->wait_ns = facts_sat_add(ls->wait_ns, facts_sat_mul(hi > 0 ? (uint64_t)hi : 0, times));
+	if (!ls->wait_at)
+		ls->wait_at = facts_users_node(f, at);
+}
+
 void label_wait(Facts *f, Node *call, BuiltinFunc which, const CallArgs *c)
 {
 	bool emits = builtin_funcs[which].effect == EFFECT_EMIT;
 	Out o = { .f = f, .call = call };
+	int d = sig_param(c->sig, which == BI_sleep ? STR("d") : STR("timeout"));
 
+	if (d >= 0 && !emits)
+		label_waits(f, call, c->arg[d], 1);
 	if (f->silent || f->frame->lib || !(o.peers = labels_peers(f)))
 		return;
 	if (!emits)
@@ -599,6 +617,13 @@ static void mark_tests(Facts *f, LabelMarks *marks)
 	}
 }
 
+static uint64_t time_bound(const Facts *f)
+{
+	const Budget *b = &f->m->decls.budget;
+
+	return (uint64_t)(b->declared >> BOUND_TIME & 1 ? b->v[BOUND_TIME] : bound_default(BOUND_TIME));
+}
+
 void labels_finish(Facts *f, LabelMarks *marks)
 {
 	Labels *ls = f->labels;
@@ -611,14 +636,21 @@ void labels_finish(Facts *f, LabelMarks *marks)
 			pay_at(f, ls->cost[i].at, ls->cost[i].packet + ls->cost[i].call, ls->cost[i].what,
 			       ls->cost[i].path);
 	marks->cost = ls->cost;
+	bool alone = !ls->peers || label_own(f, ls->peers, ls->peers);
+	bool late = !alone && !ls->end_paid && ls->wait_ns > time_bound(f);
+
+	if (late)
+		pay_at(f, ls->wait_at, 1,
+		       str_c("what it waits for may take longer than the budget's time: the run may end before "
+			     "others get their packets"),
+		       STR(""));
 	if (ls->end_paid)
 		pay_at(f, ls->end_paid, 1,
 		       str_c("what came may end the run here, before others get their packets: once, and more "
 			     "bits the more packets were sent"),
 		       STR(""));
-	bool alone = !ls->peers || label_own(f, ls->peers, ls->peers);
 
-	f->m->leak_end = ls->end_paid || marks->test || marks->cost ? LEAK_END_PAID
+	f->m->leak_end = late || ls->end_paid || marks->test || marks->cost ? LEAK_END_PAID
 			 : alone				      ? LEAK_END_FREE
 								      : LEAK_END_EARLY;
 }

@@ -30,6 +30,8 @@ struct Labels {
 	const Label *peers;   /* all that the program sends to */
 	uint32_t peers_read;  /* the last walk that asked for them */
 	const Label *all_reach; /* peers reached by what depends on all sites */
+	uint64_t wait_ns;     /* how long it may wait in all */
+	const Node *wait_at;  /* the first place */
 	const Node *end_paid; /* what may end the run matters to others: where */
 	LabelCost *cost;      /* by node id; NULL: there are none */
 };
