@@ -123,7 +123,7 @@ static void put_label(Str label, Sb *out)
 
 void punycode_name(Str name, Sb *out)
 {
-	for (size_t at = 0; at <= name.n;) {
+	for (size_t at = 0; name.n && at <= name.n;) {
 		const char *dot = at < name.n ? memchr(name.p + at, '.', name.n - at) : NULL;
 		size_t end = dot ? (size_t)(dot - name.p) : name.n;
 

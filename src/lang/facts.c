@@ -319,7 +319,6 @@ bool facts_run(const FactsIn *in, Manifest *m, FactsStats *ret_stats)
 {
 	Facts *f = arena_new(in->a, Facts);
 	jmp_buf complex, *full = in->a->full;
-	volatile bool done = false;
 
 	f->a = in->a;
 	f->in = in;
@@ -335,15 +334,16 @@ bool facts_run(const FactsIn *in, Manifest *m, FactsStats *ret_stats)
 	sigs_init(&f->sigs, in->a);
 	labels_init(f);
 	if (setjmp(complex) == 0) {
+		Frame end = { .func = in->ast->files.p[0].module, .path = in->ast->files.p[0].module->id,
+			      .value = mk(f, T_NEVER) };
+
 		walks(f);
-		done = true;
-	}
-	in->a->full = full;
-	if (done) {
+		f->frame = &end;
 		facts_unreached(f);
 		labels_finish(f, in->marks);
 		manifest_finish(f);
 	}
+	in->a->full = full;
 	diag_sort(in->diags);
 	if (ret_stats)
 		*ret_stats = (FactsStats){ f->steps, f->walk, f->instances, f->settled };

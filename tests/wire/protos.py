@@ -407,6 +407,8 @@ PROTOS = {
         SCTPChunkData, SCTPChunkInit, SCTPChunkInitAck, SCTPChunkSACK, SCTPChunkShutdown, SCTPChunkShutdownAck,
         SCTPChunkCookieAck, SCTPChunkCookieEcho, SCTPChunkError, SCTPChunkAbort, SCTPChunkShutdownComplete)}),
                   apart={"params", "gap_ack_list", "dup_tsn_list", "data", "cookie", "error_causes"},
+                  # a SACK ends where its length says (RFC 9260 3.2), not behind what it counts
+                  odd=lambda f: "n_gap_ack" in f and f["len"] != 16 + 4 * (f["n_gap_ack"] + f["n_dup_tsn"]),
                   known={"sctp"}, lenient="gap block|gap-ack", tshark={"sctp.srcport": ("SCTP", "sport", 1), "sctp.checksum": ("SCTP", "chksum", 1)}),
     "igmp": Proto(igmp, {"IGMP": IGMP, "IGMPv3": IGMPv3, "IGMPv3mq": IGMPv3mq, "IGMPv3mr": IGMPv3mr},
                   apart={"srcaddrs", "records"}, known={"igmp"}, tshark={"igmp.type": ("IGMP", "type", 1)}),
