@@ -35,7 +35,7 @@ EXTRA = {
 }
 PURE = ["base", "wire", "deal", "probe", "vm", "lang"]
 
-# What pure code may ask of libc: memory and text, no kernel, no allocation, no clock.
+# What pure code may ask of libc and libmd: memory, text and hashes, no kernel, no allocation, no clock.
 ALLOWED = set("""
 memcpy memmove memset memcmp memchr memrchr strlen strcmp strncmp strchr strrchr strtod strstr
 vsnprintf snprintf __snprintf_chk __vsnprintf_chk __memcpy_chk __memmove_chk __memset_chk __strcpy_chk
@@ -43,6 +43,7 @@ longjmp _setjmp __longjmp_chk __sigsetjmp abort __stack_chk_fail qsort bsearch
 fabs floor ceil fmod pow sqrt llrint llround lrint lround trunc rint round nearbyint modf log2 log log10 exp ldexp frexp isnan isinf
 _GLOBAL_OFFSET_TABLE_ __tls_get_addr floorf ceill __isoc99_sscanf strtol strtoull qsort_r hypot fmin fmax sqrtl
 __divti3 __divmodti4 __udivti3 __umodti3 __modti3 __multi3 memmem strpbrk strcspn strspn strtoll
+SHA256Init SHA256Update SHA256Final
 __strcat_chk __strncat_chk strcat strncat strncpy __strncpy_chk __ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc
 """.split())
 

@@ -123,7 +123,7 @@ def full():
     build("for arm64", "build-arm64", "--cross-file", "scripts/arm64.ini", "-Dtests=false")
     sanitizers()
     pytest("oracles: scapy, tshark, CPython; the command line", ["tests/wire"], ["tests/vm", "tests/cmd", "tests/loops"])
-    pytest("labs", ["tests/examples", "tests/faults"], ["tests/hostile", "tests/lab", "tests/system"])
+    pytest("labs", ["tests/examples", "tests/faults"], ["tests/system"], ["tests/hostile", "tests/lab", "tests/verbs"])
     step("fuzz targets replay their corpus", [PY, "scripts/fuzz.py", "--replay"])
     step("benches at 1/20 size", [PY, "tests/bench/run.py", "--sonde", "build/sonde", "--scale", "0.05"])
 

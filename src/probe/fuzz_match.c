@@ -56,7 +56,15 @@ static void take(Fuzz *f, uint8_t op, Bytes packet, int64_t at)
 		return;
 	if (id.packet.n > packet.n || id.body.n > id.packet.n || id.payload.n > id.packet.n)
 		abort();
-	expert_frame(f->e, &id, true);
+	expert_frame(f->e, &(ExpertFrame){ .id = &id,
+					   .frame = packet,
+					   .first = first,
+					   .orig_len = (uint32_t)packet.n,
+					   .mtu = 1500,
+					   .computed = true,
+					   .third_party = op & 0x20,
+					   .from_link = op & 0x40,
+					   .to_ours = op & 0x80 });
 	if (!id.fragment)
 		judge(f, &id);
 	else if (reassemble(f->r, &id, at, &whole) &&
