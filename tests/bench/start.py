@@ -55,8 +55,9 @@ def main():
         t.row(f"sonde run -e 'ping(..., count=1)', median of {rounds}", us(mine))
         t.row('python3 -c "from scapy.all import *"', us(yours))
         t.row(f"from exec to the first packet at the peer, median of {rounds}", us(statistics.median(first)))
-        t.row("the same, best", us(min(first)), "< 20 ms", min(first) < 0.02)
-        t.row("(starting `true` the same way)", us(statistics.median(bare)))
+        t.row("starting `true` the same way, into the lab's namespaces", us(statistics.median(bare)))
+        net = min(first) - min(bare)
+        t.row("to the first packet, best, without that", us(net), "< 20 ms", net < 0.02)
         t.row("ratio", f"{mine / yours:.3f}", "< 0.1", mine < yours / 10)
     return t.end()
 
