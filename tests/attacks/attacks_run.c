@@ -26,12 +26,9 @@
  *   3. P2, for each number n of bits: the runs that pay at most n show others at
  *      most 2^n different things.
  *
- *   attacks_run [-genuine] [-known FILE] [-v] FILE|FOLDER...
+ *   attacks_run [-genuine] [-v] FILE|FOLDER...
  *
  * -genuine: only 2.
- *
- * KNOWN names files whose failure is known: they are run, told, and not counted as
- * failed; one of them that passes is.
  */
 #include "harness/harness.h"
 
@@ -167,13 +164,13 @@ static bool run_with(Attack *k, const Program *p, const Budget *b, uint64_t leak
 
 	harness_fresh(&k->run);
 	*seen = (Seen){ .hash = 1 };
-	Str own = harness_lines(&k->run, k->text, "# net: ");
+	Str own = files_lines(&k->run, k->text, "# net: ");
 	HarnessRun r = { .a = &k->run,
 			 .program = p,
 			 .budget = b,
 			 .net = net_text(&k->run, own.n ? own : STR(DEFAULT_NET), s),
 			 .seed = 1,
-			 .fuel = harness_number(&k->run, k->text, "# fuel: ", 0),
+			 .fuel = files_number(&k->run, k->text, "# fuel: ", 0),
 			 .leak = leak,
 			 .sent = sent,
 			 .sent_ctx = &w,
@@ -323,7 +320,7 @@ static void run_and_judge(Attack *k, const Compiled *c, int64_t most, const char
 
 static void judge_refused(Attack *k, const Compiled *c)
 {
-	Str declare = harness_lines(&k->a, k->text, "# declare: ");
+	Str declare = files_lines(&k->a, k->text, "# declare: ");
 
 	expect_refused(k, c, "E-REFLECT", "it is not refused:");
 	if (declare.n)
@@ -336,7 +333,7 @@ static void judge_running(Attack *k, const Compiled *c, int64_t most)
 	Compiled *strict = harness_compile(&k->a, k->path, without_leak(k));
 
 	run_and_judge(k, c, most, "it does not run:");
-	if (most && !harness_lines(&k->a, k->text, "# leak=0: open").n)
+	if (most && !files_lines(&k->a, k->text, "# leak=0: open").n)
 		expect_refused(k, strict, "E-LEAK", "leak=0 does not refuse it:");
 	else if (!most && !strict->program)
 		complain(k, "leak=0 refuses it:", harness_rendered(&k->a, strict));
@@ -345,7 +342,7 @@ static void judge_running(Attack *k, const Compiled *c, int64_t most)
 /* "E-REFLECT", "paid <= N", either joined by "or", "free". */
 static void judge_outcome(Attack *k, const Compiled *c)
 {
-	Str outcome = harness_lines(&k->a, k->text, "# outcome: ");
+	Str outcome = files_lines(&k->a, k->text, "# outcome: ");
 	const char *paid = memmem(outcome.p, outcome.n, "paid <= ", 8);
 	bool refuse = str_starts(outcome, STR("E-REFLECT"));
 
@@ -361,8 +358,8 @@ static void judge_outcome(Attack *k, const Compiled *c)
 
 static void run_case(Attack *k)
 {
-	bool leaks = !harness_lines(&k->a, k->text, "# same").n &&
-		     !harness_lines(&k->a, k->text, "# outcome: free").n;
+	bool leaks = !files_lines(&k->a, k->text, "# same").n &&
+		     !files_lines(&k->a, k->text, "# outcome: free").n;
 	Compiled *c = harness_compile(&k->a, k->path, k->text);
 	const Program *p = without_labels(k, c);
 
@@ -377,7 +374,7 @@ static void run_case(Attack *k)
 
 static void secrets(Attack *k)
 {
-	Str s = harness_lines(&k->a, k->text, "# secret: ");
+	Str s = files_lines(&k->a, k->text, "# secret: ");
 
 	if (!s.n)
 		s = STR("10.0.0.66\n");
@@ -396,9 +393,9 @@ static bool one(const char *path)
 {
 	static Attack k;
 
-	k = (Attack){ .path = path, .text = harness_read(path), .a = program_memory, .run = run_memory };
+	k = (Attack){ .path = path, .text = files_read(path), .a = program_memory, .run = run_memory };
 	arena_reset(&k.a, 0);
-	k.run.cap = harness_number(&k.a, k.text, "# memory: ", RUN_MB) << 20;
+	k.run.cap = files_number(&k.a, k.text, "# memory: ", RUN_MB) << 20;
 	secrets(&k);
 	run_case(&k);
 	if (verbose && !k.failed)
@@ -410,41 +407,26 @@ static bool one(const char *path)
 	return !k.failed;
 }
 
-static bool is_known(Str known, const char *path)
-{
-	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-
-	return memmem(known.p, known.n, name, strlen(name)) != NULL;
-}
-
 int main(int argc, char **argv)
 {
 	static char *paths[FILES];
 	unsigned n = 0, passed = 0, failed = 0;
-	Str known = { 0 };
 
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "-v") == 0)
 			verbose = true;
 		else if (strcmp(argv[i], "-genuine") == 0)
 			genuine_only = true;
-		else if (strcmp(argv[i], "-known") == 0 && i + 1 < argc)
-			known = harness_read(argv[++i]);
 		else
-			n = harness_list(argv[i], paths, n, FILES);
+			n = files_list(argv[i], paths, n, FILES);
 	}
 	if (!harness_arena(&program_memory, PROGRAM_MB) || !harness_arena(&run_memory, RUN_MB))
 		return 1;
-	harness_sort(paths, n);
+	files_sort(paths, n);
 	for (unsigned i = 0; i < n; i++) {
-		bool ok = one(paths[i]), is = is_known(known, paths[i]);
-
-		if (ok == is)
-			printf(is ? "  it is known to fail, but passes\n" : "");
-		ok != is ? passed++ : failed++;
+		one(paths[i]) ? passed++ : failed++;
 		free(paths[i]);
 	}
-	free((char *)(uintptr_t)known.p);
 	printf("%u passed, %u failed\n", passed, failed);
 	return failed || !passed;
 }

@@ -1,27 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What runners of program files share: reading files and their comments, compiling
- * with the verbs, memory for many runs, and one run on the simulated network.
+ * What runners of program files share: compiling with the verbs, memory for many
+ * runs, and one run on the simulated network.
  */
 #ifndef SONDE_TESTS_HARNESS_H
 #define SONDE_TESTS_HARNESS_H
 
+#include "harness/files.h"
 #include "lang/compile.h"
 #include "port/fake.h"
 #include "vm/engine.h"
-
-/* Text from malloc; empty if there is no such file. */
-Str harness_read(const char *path);
-
-/* The rest of each line that starts with `key`, a line each. */
-Str harness_lines(Arena *a, Str text, const char *key);
-/* The number behind it, or `otherwise`. */
-uint64_t harness_number(Arena *a, Str text, const char *key, uint64_t otherwise);
-
-/* The .sonde files of a folder, and of those in it, behind the n that are there;
- * how many there are then.  The caller frees each. */
-unsigned harness_list(const char *path, char **ret, unsigned n, unsigned cap);
-void harness_sort(char **paths, unsigned n);
 
 Compiled *harness_compile(Arena *a, const char *path, Str text);
 Str harness_rendered(Arena *a, const Compiled *c);

@@ -30,6 +30,7 @@
  *   lang_run -layout FILE|FOLDER...    only: each parses, and formatting changes nothing
  *   lang_run -dump FILE|FOLDER...      prints each tree on a line, for oracle.py
  */
+#include "harness/files.h"
 #include "lang/compile.h"
 #include "lang/decl.h"
 #include "lang/fmt.h"
@@ -37,10 +38,8 @@
 #include "vm/verify.h"
 #include "vm/vm.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 enum { MEMORY = 256 << 20, FILES = 4096, LIBS = 64 };
 
@@ -73,17 +72,6 @@ static void complain(Case *c, const char *what, Str got)
 		printf("%.*s", STR_ARG(got));
 	if (got.n && got.p[got.n - 1] != '\n')
 		putchar('\n');
-}
-
-static Str read_text(const char *path)
-{
-	FILE *f = fopen(path, "rb");
-	char *buf = malloc(1 << 20);
-	size_t n = f && buf ? fread(buf, 1, 1 << 20, f) : 0;
-
-	if (f)
-		fclose(f);
-	return (Str){ buf, n };
 }
 
 static Outcome outcome_of(Case *c, Str text)
@@ -123,21 +111,9 @@ static Str diags_text(Case *c, const DiagList *d, Str text, Severity sev)
 	return sb_done(&b);
 }
 
-/* The rest of each line that starts with `key`, a line each. */
 static Str expected(Case *c, const char *key)
 {
-	Sb b = sb(c->a);
-	size_t n = strlen(key);
-
-	for (size_t i = 0, end; i < c->text.n; i = end + 1) {
-		for (end = i; end < c->text.n && c->text.p[end] != '\n'; end++)
-			;
-		if (end - i >= n && memcmp(c->text.p + i, key, n) == 0) {
-			sb_str(&b, (Str){ c->text.p + i + n, end - i - n });
-			sb_char(&b, '\n');
-		}
-	}
-	return sb_done(&b);
+	return files_lines(c->a, c->text, key);
 }
 
 static bool says(Case *c, const char *key)
@@ -382,7 +358,7 @@ static void check_leak(Case *c, const Manifest *m)
 static void run_case(const char *path, void *memory)
 {
 	Arena a;
-	Case c = { .path = path, .text = read_text(path), .a = &a };
+	Case c = { .path = path, .text = files_read(path), .a = &a };
 
 	arena_init(&a, memory, MEMORY, NULL);
 	c.policy = says(&c, "# policy");
@@ -413,7 +389,7 @@ static void run_case(const char *path, void *memory)
 static void layout_case(const char *path, void *memory)
 {
 	Arena a;
-	Case c = { .path = path, .text = read_text(path), .a = &a };
+	Case c = { .path = path, .text = files_read(path), .a = &a };
 
 	arena_init(&a, memory, MEMORY, NULL);
 	DiagList d = { .a = &a };
@@ -430,7 +406,7 @@ static void layout_case(const char *path, void *memory)
 static void dump_case(const char *path, void *memory)
 {
 	Arena a;
-	Case c = { .path = path, .text = read_text(path), .a = &a };
+	Case c = { .path = path, .text = files_read(path), .a = &a };
 
 	arena_init(&a, memory, MEMORY, NULL);
 	printf("%.*s\n", STR_ARG(tree_of(&c, c.text)));
@@ -438,47 +414,14 @@ static void dump_case(const char *path, void *memory)
 	free((char *)(uintptr_t)c.text.p);
 }
 
-static int by_name(const void *x, const void *y)
-{
-	return strcmp(*(char *const *)x, *(char *const *)y);
-}
-
-/* The .sonde files of a folder, and of those in it, sorted; or the file itself. */
-static unsigned list(const char *path, char **ret, unsigned n)
-{
-	struct stat st;
-	size_t len = strlen(path);
-
-	if (stat(path, &st) != 0)
-		return n;
-	if (!S_ISDIR(st.st_mode)) {
-		if (n < FILES && len > 6 && strcmp(path + len - 6, ".sonde") == 0)
-			ret[n++] = strdup(path);
-		return n;
-	}
-	DIR *d = opendir(path);
-
-	for (struct dirent *e; d && (e = readdir(d));) {
-		char sub[4096];
-
-		if (e->d_name[0] == '.')
-			continue;
-		snprintf(sub, sizeof sub, "%s/%s", path, e->d_name);
-		n = list(sub, ret, n);
-	}
-	if (d)
-		closedir(d);
-	return n;
-}
-
 static void load_lib(const char *folder)
 {
 	static char *paths[LIBS];
-	unsigned n = list(folder, paths, 0);
+	unsigned n = files_list(folder, paths, 0, LIBS);
 
-	qsort(paths, n, sizeof paths[0], by_name);
-	for (unsigned i = 0; i < n && i < LIBS; i++)
-		lib[nlib++] = (LibSource){ str_c(paths[i]), read_text(paths[i]) };
+	files_sort(paths, n);
+	for (unsigned i = 0; i < n; i++)
+		lib[nlib++] = (LibSource){ str_c(paths[i]), files_read(paths[i]) };
 }
 
 int main(int argc, char **argv)
@@ -499,8 +442,8 @@ int main(int argc, char **argv)
 		i = 3;
 	}
 	for (; i < argc; i++)
-		n = list(argv[i], paths, n);
-	qsort(paths, n, sizeof paths[0], by_name);
+		n = files_list(argv[i], paths, n, FILES);
+	files_sort(paths, n);
 	for (unsigned k = 0; k < n && memory; k++) {
 		one(paths[k], memory);
 		free(paths[k]);

@@ -78,7 +78,7 @@ static void sent(void *ctx, Ip peer, Bytes packet)
 /* UINT64_MAX stands for "none". */
 static uint64_t told(Case *c, const char *key, uint64_t otherwise)
 {
-	Str s = harness_lines(&c->a, c->text, key);
+	Str s = files_lines(&c->a, c->text, key);
 
 	return str_is(s, "none\n") ? UINT64_MAX : s.n ? strtoull(s.p, NULL, 10) : otherwise;
 }
@@ -148,7 +148,7 @@ static Arena program_memory, run_memory;
 
 static bool one(const char *path)
 {
-	Case c = { .path = path, .text = harness_read(path), .a = program_memory, .run = run_memory };
+	Case c = { .path = path, .text = files_read(path), .a = program_memory, .run = run_memory };
 
 	arena_reset(&c.a, 0);
 	run_case(&c);
@@ -171,9 +171,9 @@ int main(int argc, char **argv)
 		if (strcmp(argv[i], "-v") == 0)
 			verbose = true;
 		else
-			n = harness_list(argv[i], paths, n, FILES);
+			n = files_list(argv[i], paths, n, FILES);
 	}
-	harness_sort(paths, n);
+	files_sort(paths, n);
 	for (unsigned i = 0; i < n; i++) {
 		failed += !one(paths[i]);
 		free(paths[i]);

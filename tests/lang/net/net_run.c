@@ -14,18 +14,14 @@
  *
  * Each program runs twice; both runs must exchange the same messages, bit for bit.
  */
-#include "lang/compile.h"
+#include "harness/harness.h"
 #include "lib/lib.h"
-#include "port/fake.h"
-#include "vm/engine.h"
 #include "vm/verify.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
-enum { MEMORY = 384 << 20, FILES = 1024, LIBS = 64 };
+enum { MEMORY = 384 << 20, FILES = 1024 };
 
 typedef struct Run {
 	Arena a;
@@ -38,34 +34,6 @@ typedef struct Run {
 } Run;
 
 static bool verbose;
-
-static Str read_text(const char *path)
-{
-	FILE *f = fopen(path, "rb");
-	char *buf = malloc(1 << 20);
-	size_t n = f && buf ? fread(buf, 1, 1 << 20, f) : 0;
-
-	if (f)
-		fclose(f);
-	return (Str){ buf, n };
-}
-
-/* The rest of each line that starts with `key`, a line each. */
-static Str lines(Arena *a, Str text, const char *key)
-{
-	Sb b = sb(a);
-	size_t n = strlen(key);
-
-	for (size_t i = 0, end; i < text.n; i = end + 1) {
-		for (end = i; end < text.n && text.p[end] != '\n'; end++)
-			;
-		if (end - i >= n && memcmp(text.p + i, key, n) == 0) {
-			sb_str(&b, (Str){ text.p + i + n, end - i - n });
-			sb_char(&b, '\n');
-		}
-	}
-	return sb_done(&b);
-}
 
 static void sink(void *ctx, const Msg *m)
 {
@@ -86,15 +54,11 @@ static void sink(void *ctx, const Msg *m)
 		       STR_ARG(bytes_str(m->warn.evidence)));
 }
 
-static bool compile_it(Run *r, const char *path, Str text, Compiled *c)
+static bool compiled(Run *r, const char *path, const Compiled *c)
 {
-	LibSource lib[LIBS];
 	Sb b = sb(&r->a);
 
-	for (unsigned i = 0; i < lib_count && i < LIBS; i++)
-		lib[i] = (LibSource){ lib_files[i].name, lib_files[i].text };
-	CompileIn in = { .a = &r->a, .name = str_c(path), .text = text, .lib = lib, .nlib = lib_count };
-	if (compile(&in, c) && !c->lib_diags.errors)
+	if (c->program && !c->diags.errors && !c->lib_diags.errors)
 		return true;
 	compile_render(c, str_c(path), &b);
 	for (uint32_t i = 0; i < c->lib_diags.v.n; i++)
@@ -140,19 +104,17 @@ static void execute(Run *r, const Program *p, const Budget *b, Fake *f)
 
 static bool run_once(Run *r, void *memory, const char *path, Str text)
 {
-	Compiled *c;
 	Str bad;
 
 	arena_init(&r->a, memory, MEMORY, NULL);
 	r->out = r->warns = r->stats = sb(&r->a);
-	Str seed = lines(&r->a, text, "# seed: ");
-	Fake *f = fake_new(&r->a, seed.n ? strtoull(seed.p, NULL, 10) : 1);
-	if (!fake_config(f, lines(&r->a, text, "# net: "), &bad)) {
+	Fake *f = fake_new(&r->a, files_number(&r->a, text, "# seed: ", 1));
+	if (!fake_config(f, files_lines(&r->a, text, "# net: "), &bad)) {
 		r->error = str_printf(&r->a, "no line of a network: %.*s\n", STR_ARG(bad));
 		return false;
 	}
-	c = arena_new(&r->a, Compiled);
-	if (!compile_it(r, path, text, c))
+	Compiled *c = harness_compile(&r->a, path, text);
+	if (!compiled(r, path, c))
 		return false;
 	const char *why = verify_program(c->program);
 	if (why) {
@@ -209,12 +171,12 @@ static bool stats_there(Run *r, Str want)
 
 static bool judge(Run *r, Str text)
 {
-	Str exit = lines(&r->a, text, "# exit: ");
+	Str exit = files_lines(&r->a, text, "# exit: ");
 	int want = exit.n ? atoi(exit.p) : 0;
-	bool ok = same("it prints", lines(&r->a, text, "# expect: "), sb_done(&r->out));
+	bool ok = same("it prints", files_lines(&r->a, text, "# expect: "), sb_done(&r->out));
 
-	ok &= same_lines("it warns", lines(&r->a, text, "# warns: "), sb_done(&r->warns));
-	ok &= stats_there(r, lines(&r->a, text, "# stat: "));
+	ok &= same_lines("it warns", files_lines(&r->a, text, "# warns: "), sb_done(&r->warns));
+	ok &= stats_there(r, files_lines(&r->a, text, "# stat: "));
 	if (r->exit != want || (r->error.n && !want)) {
 		printf("  exit %d: %.*s\n", r->exit, STR_ARG(r->error));
 		ok = false;
@@ -230,7 +192,7 @@ static bool run_case(const char *path)
 {
 	static void *memory[2];
 	static Run run[2];
-	Str text = read_text(path);
+	Str text = files_read(path);
 	bool ok = true;
 
 	for (int i = 0; i < 2 && ok; i++) {
@@ -255,37 +217,6 @@ static bool run_case(const char *path)
 	return ok;
 }
 
-static int by_name(const void *x, const void *y)
-{
-	return strcmp(*(char *const *)x, *(char *const *)y);
-}
-
-static unsigned list(const char *path, char **ret, unsigned n)
-{
-	struct stat st;
-	size_t len = strlen(path);
-
-	if (stat(path, &st) != 0)
-		return n;
-	if (!S_ISDIR(st.st_mode)) {
-		if (n < FILES && len > 6 && strcmp(path + len - 6, ".sonde") == 0)
-			ret[n++] = strdup(path);
-		return n;
-	}
-	DIR *d = opendir(path);
-	for (struct dirent *e; d && (e = readdir(d));) {
-		char sub[4096];
-
-		if (e->d_name[0] == '.')
-			continue;
-		snprintf(sub, sizeof sub, "%s/%s", path, e->d_name);
-		n = list(sub, ret, n);
-	}
-	if (d)
-		closedir(d);
-	return n;
-}
-
 int main(int argc, char **argv)
 {
 	static char *paths[FILES];
@@ -295,9 +226,9 @@ int main(int argc, char **argv)
 		if (strcmp(argv[i], "-v") == 0)
 			verbose = true;
 		else
-			n = list(argv[i], paths, n);
+			n = files_list(argv[i], paths, n, FILES);
 	}
-	qsort(paths, n, sizeof paths[0], by_name);
+	files_sort(paths, n);
 	for (unsigned i = 0; i < n; i++) {
 		failed += !run_case(paths[i]);
 		free(paths[i]);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Program files of tests: finding and reading them, and what they expect, which
+ * stands in their comments.
+ */
+#ifndef SONDE_TESTS_FILES_H
+#define SONDE_TESTS_FILES_H
+
+#include "base/str.h"
+
+/* Text from malloc; empty if there is no such file. */
+Str files_read(const char *path);
+
+/* The rest of each line that starts with `key`, a line each. */
+Str files_lines(Arena *a, Str text, const char *key);
+/* The number behind it, or `otherwise`. */
+uint64_t files_number(Arena *a, Str text, const char *key, uint64_t otherwise);
+
+/* The .sonde files of a folder, and of those in it, behind the n that are there;
+ * how many there are then.  The caller frees each. */
+unsigned files_list(const char *path, char **ret, unsigned n, unsigned cap);
+void files_sort(char **paths, unsigned n);
+
+#endif
