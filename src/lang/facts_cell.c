@@ -38,8 +38,7 @@ void facts_read_cells(Facts *f, const Fact *x)
 		for (uint32_t i = 0; i < c->field.n; i++)
 			facts_read_cells(f, c->field.p[i].value);
 	}
-	if (x->kind == T_TUPLE || x->kind == T_RESULT || x->kind == T_UNION || x->kind == T_STATS ||
-	    x->kind == T_FUNC || x->kind == T_ANSWERS)
+	if (fact_has_items(x))
 		for (uint32_t i = 0; i < x->n; i++)
 			if (x->item[i])
 				facts_read_cells(f, x->item[i]);

@@ -10,6 +10,11 @@ uint64_t facts_sat_add(uint64_t a, uint64_t b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+uint64_t facts_sat_sub(uint64_t a, uint64_t b)
+{
+	return a == LEN_INF ? LEN_INF : a - b;
+}
+
 uint64_t facts_sat_mul(uint64_t a, uint64_t b)
 {
 	uint64_t r;
@@ -345,17 +350,6 @@ Count facts_count_max(Count a, Count b)
 			  a.least.ns < b.least.ns ? a.least.ns : b.least.ns } };
 }
 
-static uint64_t more(uint64_t was, uint64_t now, uint64_t n)
-{
-	return facts_sat_add(was, facts_sat_mul(now - was, n));
-}
-
-Least facts_least_more(Least was, Least least, uint64_t n)
-{
-	return (Least){ more(was.packets, least.packets, n), more(was.bytes, least.bytes, n),
-			more(was.syn, least.syn, n), more(was.ns, least.ns, n) };
-}
-
 void facts_count_add(Facts *f, uint64_t packets, uint64_t syn, Least least)
 {
 	Least *to = &f->count.least;
@@ -366,13 +360,21 @@ void facts_count_add(Facts *f, uint64_t packets, uint64_t syn, Least least)
 		       facts_sat_add(to->syn, least.syn), facts_sat_add(to->ns, least.ns) };
 }
 
+static uint64_t rounds(uint64_t was, uint64_t now, uint64_t n)
+{
+	return facts_sat_add(was, facts_sat_mul(facts_sat_sub(now, was), n));
+}
+
 void facts_count_rounds(Facts *f, Count was, Len n)
 {
-	Count *c = &f->count;
+	Count now = f->count;
 
-	c->packets = facts_sat_add(was.packets, facts_sat_mul(c->packets - was.packets, n.hi));
-	c->syn = facts_sat_add(was.syn, facts_sat_mul(c->syn - was.syn, n.hi));
-	c->least = facts_least_more(was.least, c->least, n.lo);
+	f->count = (Count){ rounds(was.packets, now.packets, n.hi),
+			    rounds(was.syn, now.syn, n.hi),
+			    { rounds(was.least.packets, now.least.packets, n.lo),
+			      rounds(was.least.bytes, now.least.bytes, n.lo),
+			      rounds(was.least.syn, now.least.syn, n.lo),
+			      rounds(was.least.ns, now.least.ns, n.lo) } };
 }
 
 void facts_leave(Facts *f, Door *d)

@@ -95,56 +95,32 @@ static Env *walk_rounds(Facts *f, Round *r)
 	return head;
 }
 
-static Count count_minus(Count a, Count b)
-{
-	return (Count){ a.packets == LEN_INF ? LEN_INF : a.packets - b.packets,
-			a.syn == LEN_INF ? LEN_INF : a.syn - b.syn,
-			{ a.least.packets - b.least.packets, a.least.bytes - b.least.bytes,
-			  a.least.syn - b.least.syn, a.least.ns - b.least.ns } };
-}
-
-static uint64_t times(uint64_t base, uint64_t round, uint64_t n)
-{
-	return facts_sat_add(base, facts_sat_mul(round, n));
-}
-
-static Count count_times(Count base, Count round, Len n)
-{
-	return (Count){ times(base.packets, round.packets, n.hi),
-			times(base.syn, round.syn, n.hi),
-			{ times(base.least.packets, round.least.packets, n.lo),
-			  times(base.least.bytes, round.least.bytes, n.lo),
-			  times(base.least.syn, round.least.syn, n.lo),
-			  times(base.least.ns, round.least.ns, n.lo) } };
-}
-
 /* What left from within some round had up to n - 1 whole rounds before it. */
-static void door_rounds(Count *c, bool open, const Count *was, Count round, uint64_t n)
+static void door_rounds(Count *c, bool open, const Count *was, const Count *round, uint64_t n)
 {
 	if (!open || (c->packets == was->packets && c->syn == was->syn))
 		return;
 	uint64_t more = n == LEN_INF ? LEN_INF : n ? n - 1 : 0;
 
-	c->packets = facts_sat_add(c->packets, facts_sat_mul(round.packets, more));
-	c->syn = facts_sat_add(c->syn, facts_sat_mul(round.syn, more));
+	c->packets = facts_sat_add(c->packets, facts_sat_mul(round->packets, more));
+	c->syn = facts_sat_add(c->syn, facts_sat_mul(round->syn, more));
 }
 
-static void loop_end(Facts *f, Round *r, Env *head, Count before, Len n, Nodes orelse)
+static void loop_end(Facts *f, Round *r, Env *head, const Count *round, Count before, Len n, Nodes orelse)
 {
-	Env *end = f->env;
-	Count round = end->dead ? (Count){ 0 } : count_minus(f->count, before);
 	Count zero = { 0 };
 
 	door_rounds(&r->loop.brk.count, r->loop.brk.env != NULL, &zero, round, n.hi);
+	if (f->env->dead)
+		f->count = before;
+	else
+		facts_count_rounds(f, before, n);
 	if (r->n->kind == N_WHILE) {
-		if (round.packets ||
-		    (r->loop.brk.env && r->loop.brk.count.packets > before.packets && !end->dead))
-			f->m->worst.emitting_while |= !f->quiet && !f->silent && round.packets;
+		f->m->worst.emitting_while |= !f->quiet && !f->silent && round->packets;
 		f->env = r->out;
-	} else {
-		f->env = n.lo && !end->dead ? end : n.lo ? end : head;
+	} else if (!n.lo) {
+		f->env = head;
 	}
-	f->count = count_times(before, round, n);
 	label_round(f, &r->scope);
 	facts_do_body(f, orelse);
 	label_loop_end(f, &r->scope);
@@ -161,11 +137,15 @@ static void do_loop(Facts *f, Round *r, Len n, Nodes orelse)
 	f->frame->loop = &r->loop;
 	label_loop_begin(f, &r->scope);
 	Env *head = walk_rounds(f, r);
-	Count round = f->env->dead ? (Count){ 0 } : count_minus(f->count, before);
+	Count round = { 0 };
 
-	door_rounds(&f->frame->ret.count, f->frame->ret.env != NULL, &ret, round, n.hi);
-	door_rounds(&f->exit, f->exits, &ex, round, n.hi);
-	loop_end(f, r, head, before, n, orelse);
+	if (!f->env->dead) {
+		round.packets = facts_sat_sub(f->count.packets, before.packets);
+		round.syn = facts_sat_sub(f->count.syn, before.syn);
+	}
+	door_rounds(&f->frame->ret.count, f->frame->ret.env != NULL, &ret, &round, n.hi);
+	door_rounds(&f->exit, f->exits, &ex, &round, n.hi);
+	loop_end(f, r, head, &round, before, n, orelse);
 }
 
 /* ---- while ---- */

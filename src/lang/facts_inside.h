@@ -147,6 +147,8 @@ const Fact *mk_from(Facts *f, const Fact *x, const Node *origin);
 void facts_read_cells(Facts *f, const Fact *x);
 /* x as it comes out of a container: an object in it may be older than this round. */
 const Fact *mk_aged(Facts *f, const Fact *x);
+/* x with other items, as many; x itself if they are its own. */
+const Fact *mk_items(Facts *f, const Fact *x, const Fact *const *item);
 const Fact *mk_stats(Facts *f, const Fact *item);
 Str facts_text_of(Facts *f, const Fact *x); /* the type, for messages */
 Str facts_a_text(Facts *f, const Fact *x);
@@ -202,12 +204,11 @@ void facts_leave(Facts *f, Door *d);	   /* everything here leaves by that door *
 void facts_enter(Facts *f, const Door *d); /* what left by it comes here too */
 Count facts_count_max(Count a, Count b);
 void facts_count_add(Facts *f, uint64_t packets, uint64_t syn, Least least);
-/* was, and n times what least has beyond it */
-Least facts_least_more(Least was, Least least, uint64_t n);
 /* What was counted since `was` happens n times. */
 void facts_count_rounds(Facts *f, Count was, Len n);
 uint64_t facts_sat_add(uint64_t a, uint64_t b);
 uint64_t facts_sat_mul(uint64_t a, uint64_t b);
+uint64_t facts_sat_sub(uint64_t a, uint64_t b); /* LEN_INF stays it */
 
 /* ---- facts_vals.c ---- */
 const Vals *vals_join(Facts *f, FactKind k, const Vals *a, const Vals *b);

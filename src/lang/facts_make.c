@@ -187,6 +187,20 @@ const Fact *mk_from(Facts *f, const Fact *x, const Node *origin)
 	return y;
 }
 
+const Fact *mk_items(Facts *f, const Fact *x, const Fact *const *item)
+{
+	bool same = true;
+
+	for (uint32_t i = 0; i < x->n; i++)
+		same &= item[i] == x->item[i];
+	if (same)
+		return x;
+	Fact *y = mk_copy(f, x);
+
+	y->item = item;
+	return y;
+}
+
 const Fact *mk_aged(Facts *f, const Fact *x)
 {
 	if (x->cell && x->gen) {
@@ -197,19 +211,11 @@ const Fact *mk_aged(Facts *f, const Fact *x)
 	}
 	if (x->kind != T_TUPLE)
 		return x;
-	bool same = true;
 	const Fact **item = arena_new_n(f->a, const Fact *, x->n);
 
-	for (uint32_t i = 0; i < x->n; i++) {
+	for (uint32_t i = 0; i < x->n; i++)
 		item[i] = mk_aged(f, x->item[i]);
-		same &= item[i] == x->item[i];
-	}
-	if (same)
-		return x;
-	Fact *y = mk_copy(f, x);
-
-	y->item = item;
-	return y;
+	return mk_items(f, x, item);
 }
 
 const Fact *mk_stats(Facts *f, const Fact *item)

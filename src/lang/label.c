@@ -232,18 +232,10 @@ const Fact *label_set(Facts *f, const Fact *x, const Label *l)
 static const Fact *add_to_ways(Facts *f, const Fact *x, const Label *l)
 {
 	const Fact **item = arena_new_n(f->a, const Fact *, x->n);
-	bool same = true;
 
-	for (uint32_t i = 0; i < x->n; i++) {
+	for (uint32_t i = 0; i < x->n; i++)
 		item[i] = label_add(f, x->item[i], l);
-		same &= item[i] == x->item[i];
-	}
-	if (same)
-		return x;
-	Fact *y = mk_copy(f, x);
-
-	y->item = item;
-	return y;
+	return mk_items(f, x, item);
 }
 
 const Fact *label_add(Facts *f, const Fact *x, const Label *l)

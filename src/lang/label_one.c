@@ -167,8 +167,7 @@ static const Fact *fact_resolved(const Resolve *r, const Fact *x)
 
 	if (x->kind == T_PACKET)
 		stack = stacks_resolved(r, x);
-	else if (x->kind == T_TUPLE || x->kind == T_RESULT || x->kind == T_UNION || x->kind == T_STATS ||
-		 x->kind == T_FUNC || x->kind == T_ANSWERS)
+	else if (fact_has_items(x))
 		item = items_resolved(r, x);
 	if (l == x->label && !lost && !item && !stack)
 		return x;

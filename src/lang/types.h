@@ -188,6 +188,13 @@ Str fact_a(Arena *a, const Fact *f);
 /* "IP/UDP" of masks and order. */
 void stack_text(const Stack *s, Sb *out);
 
+/* .item is what its union holds. */
+static inline bool fact_has_items(const Fact *f)
+{
+	return f->kind == T_TUPLE || f->kind == T_RESULT || f->kind == T_UNION || f->kind == T_STATS ||
+	       f->kind == T_FUNC || f->kind == T_ANSWERS;
+}
+
 static inline bool fact_is(const Fact *f, FactKind k)
 {
 	return f->kind == k;
