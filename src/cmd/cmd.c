@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/sha256.h"
+#include "sys/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,17 +58,7 @@ Str cmd_escaped_lines(Arena *a, Str text)
 
 bool cmd_write(int fd, Str s)
 {
-	while (s.n) {
-		ssize_t n = write(fd, s.p, s.n);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		s.p += n;
-		s.n -= (size_t)n;
-	}
-	return true;
+	return io_write(fd, str_bytes(s)) == s.n;
 }
 
 int cmd_fail(int code, const char *fmt, ...)
@@ -93,26 +84,17 @@ int cmd_fail(int code, const char *fmt, ...)
 bool cmd_read_fd(Arena *a, int fd, const char *path, size_t most, Str *ret_text)
 {
 	char *p = arena_alloc(a, most + 1);
-	size_t n = 0;
+	ssize_t n = io_read(fd, p, most + 1);
 
-	while (n <= most) {
-		ssize_t got = read(fd, p + n, most + 1 - n);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0) {
-			cmd_fail(0, "%s: %s", path, strerror(errno));
-			return false;
-		}
-		if (got == 0)
-			break;
-		n += (size_t)got;
+	if (n < 0) {
+		cmd_fail(0, "%s: %s", path, strerror((int)-n));
+		return false;
 	}
-	if (n > most) {
+	if ((size_t)n > most) {
 		cmd_fail(0, "%s: longer than %zu bytes, the most that is read", path, most);
 		return false;
 	}
-	*ret_text = (Str){ p, n };
+	*ret_text = (Str){ p, (size_t)n };
 	return true;
 }
 

@@ -15,6 +15,7 @@
 #include "cmd/report.h"
 #include "gate/run.h"
 #include "sys/build_id.h"
+#include "sys/io.h"
 #include "sys/sandbox.h"
 
 #include <errno.h>
@@ -50,21 +51,6 @@ typedef struct Replay {
 
 /* ---- the file ---- */
 
-static bool read_all(int fd, uint8_t *p, size_t n)
-{
-	while (n) {
-		ssize_t got = read(fd, p, n);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		p += got;
-		n -= (size_t)got;
-	}
-	return true;
-}
-
 /* Into memory that nobody else can change. */
 static const char *load(Replay *r, int fd)
 {
@@ -79,7 +65,7 @@ static const char *load(Replay *r, int fd)
 	size_t n = (size_t)st.st_size;
 	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (p == MAP_FAILED || !read_all(fd, p, n))
+	if (p == MAP_FAILED || io_read(fd, p, n) != (ssize_t)n)
 		return "can't be read to its end";
 	r->file = BYTES(p, n);
 	return NULL;

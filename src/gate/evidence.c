@@ -3,9 +3,7 @@
 
 #include "base/escape.h"
 #include "base/limits.h"
-
-#include <errno.h>
-#include <unistd.h>
+#include "sys/io.h"
 
 /* Block types, option codes and link types of pcapng; blocks are written in this
  * machine's byte order, which the section header tells. */
@@ -28,18 +26,7 @@ enum {
 
 void evidence_flush(Evidence *e)
 {
-	size_t off = 0;
-
-	while (off < e->n && !e->failed) {
-		ssize_t r = write(e->fd, e->buf + off, e->n - off);
-
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r <= 0)
-			e->failed = true;
-		else
-			off += (size_t)r;
-	}
+	e->failed = e->failed || io_write(e->fd, BYTES(e->buf, e->n)) < e->n;
 	e->flushed += e->n;
 	e->n = 0;
 }

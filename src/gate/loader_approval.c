@@ -9,6 +9,7 @@
 #include "base/exits.h"
 #include "deal/manifest_codec.h"
 #include "gate/approval.h"
+#include "sys/io.h"
 #include "sys/proc.h"
 
 #include <errno.h>
@@ -37,18 +38,9 @@ static int ask_opener(Loader *l, uint32_t op, Hash h)
 static Bytes read_all(Loader *l, int fd)
 {
 	uint8_t *buf = arena_alloc(l->a, LIMIT_APPROVAL + 1);
-	size_t n = 0;
+	ssize_t n = io_read(fd, buf, LIMIT_APPROVAL + 1);
 
-	while (n <= LIMIT_APPROVAL) {
-		ssize_t got = read(fd, buf + n, LIMIT_APPROVAL + 1 - n);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			break;
-		n += (size_t)got;
-	}
-	return BYTES(buf, n);
+	return BYTES(buf, n < 0 ? 0 : (size_t)n);
 }
 
 static bool read_pins(Loader *l, Str text)
@@ -90,20 +82,6 @@ static bool enforce(Loader *l, const Approval *wanted, int fd)
 
 /* ---- not approved ---- */
 
-static bool write_all(int fd, Bytes b)
-{
-	while (b.n) {
-		ssize_t n = write(fd, b.p, b.n);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		b = bytes_slice(b, (size_t)n, b.n);
-	}
-	return true;
-}
-
 /* NULL: it waits for the approver. */
 static const char *leave_request(Loader *l, const Approval *w)
 {
@@ -115,7 +93,7 @@ static const char *leave_request(Loader *l, const Approval *w)
 		return "this user can't leave a request: install the binary setgid sonde (scripts/setcap.sh), or use sudo";
 	if (fd < 0)
 		return "the request can't be left below " STATE_FOLDER "/" STATE_REQUESTS;
-	bool ok = write_all(fd, w->record);
+	bool ok = io_write(fd, w->record) == w->record.n;
 
 	proc_close(&fd);
 	return ok ? NULL : "the request can't be written below " STATE_FOLDER "/" STATE_REQUESTS "; look at its disk";

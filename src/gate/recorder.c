@@ -2,9 +2,7 @@
 #include "gate/recorder.h"
 
 #include "base/limits.h"
-
-#include <errno.h>
-#include <unistd.h>
+#include "sys/io.h"
 
 void recorder_init(Recorder *r, int fd, void *buf)
 {
@@ -19,19 +17,13 @@ static void fail(Recorder *r, const char *why)
 
 void recorder_flush(Recorder *r)
 {
-	size_t off = 0;
+	if (!r->failed) {
+		size_t n = io_write(r->fd, BYTES(r->buf, r->n));
 
-	while (off < r->n && !r->failed) {
-		ssize_t n = write(r->fd, r->buf + off, r->n - off);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
+		if (n < r->n)
 			fail(r, "the record can't be written any more");
-		else
-			off += (size_t)n;
+		r->written += n;
 	}
-	r->written += off;
 	r->n = 0;
 }
 

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "sys/clock.h"
 #include "sys/hold.h"
+#include "sys/io.h"
 #include "sys/nft.h"
 #include "sys/packet.h"
 #include "sys/pcap_lib.h"
@@ -582,9 +583,30 @@ static void test_filters_are_compiled_and_run(void **state)
 	assert_non_null(strstr(fault, "syntax error"));
 }
 
+static void test_io_reads_all_and_tells_a_full_file(void **state)
+{
+	(void)state;
+	char buf[8] = { 0 };
+	int p[2], full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+	assert_int_equal(pipe(p), 0);
+	assert_int_equal(io_write(p[1], BYTES("abcdef", 6)), 6);
+	close(p[1]);
+	assert_int_equal(io_read(p[0], buf, 4), 4); /* no more than there is room for */
+	assert_int_equal(io_read(p[0], buf + 4, 4), 2); /* to the end */
+	assert_string_equal(buf, "abcdef");
+	close(p[0]);
+	assert_int_equal(io_read(p[0], buf, 1), -EBADF);
+	assert_true(full >= 0);
+	assert_int_equal(io_write(full, BYTES("x", 1)), 0);
+	assert_int_equal(errno, ENOSPC);
+	close(full);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_io_reads_all_and_tells_a_full_file),
 		cmocka_unit_test(test_the_two_clocks_agree_by_their_offset),
 		cmocka_unit_test(test_timers_fire_at_their_time_and_at_once_for_the_past),
 		cmocka_unit_test(test_a_clock_that_nobody_sets_has_no_step),
