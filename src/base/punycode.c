@@ -26,6 +26,16 @@ static uint32_t adapt(uint32_t delta, uint32_t n, bool first)
 	return k + (BASE - TMIN + 1) * delta / (delta + SKEW);
 }
 
+static uint32_t threshold(uint32_t k, uint32_t bias)
+{
+	return k <= bias + TMIN ? TMIN : k >= bias + TMAX ? TMAX : k - bias;
+}
+
+static char digit_char(uint32_t d)
+{
+	return (char)(d < 26 ? 'a' + d : '0' + (d - 26));
+}
+
 /* One variable-length integer, added to *i; false if it does not fit or is cut. */
 static bool read_delta(Str s, size_t *at, uint32_t bias, uint32_t *i)
 {
@@ -38,7 +48,7 @@ static bool read_delta(Str s, size_t *at, uint32_t bias, uint32_t *i)
 			return false;
 		++*at;
 		*i += (uint32_t)d * w;
-		uint32_t t = k <= bias ? TMIN : k >= bias + TMAX ? TMAX : k - bias;
+		uint32_t t = threshold(k, bias);
 
 		if ((uint32_t)d < t)
 			return true;
@@ -98,6 +108,53 @@ bool punycode_decode(Str s, uint32_t out[PUNYCODE_MOST], size_t *ret_n)
 		n++;
 	}
 	*ret_n = n;
+	return true;
+}
+
+/* RFC 3492 6.3 */
+bool punycode_encode(const uint32_t *cp, size_t n, char out[PUNYCODE_MOST], size_t *ret_len)
+{
+	uint32_t next = INITIAL_N, delta = 0, bias = INITIAL_BIAS;
+	size_t len = 0, done, basic;
+
+	for (size_t j = 0; j < n; j++)
+		if (cp[j] < INITIAL_N)
+			out[len++] = (char)cp[j];
+	done = basic = len;
+	if (basic)
+		out[len++] = '-';
+	for (; done < n; next++, delta++) {
+		uint32_t least = UINT32_MAX;
+
+		for (size_t j = 0; j < n; j++)
+			if (cp[j] >= next && cp[j] < least)
+				least = cp[j];
+		delta += (least - next) * (uint32_t)(done + 1);
+		next = least;
+		for (size_t j = 0; j < n; j++) {
+			delta += cp[j] < next;
+			if (cp[j] != next)
+				continue;
+			uint32_t q = delta;
+
+			for (uint32_t k = BASE;; k += BASE) {
+				uint32_t t = threshold(k, bias);
+
+				if (len == PUNYCODE_MOST)
+					return false;
+				if (q < t) {
+					out[len++] = digit_char(q);
+					break;
+				}
+				out[len++] = digit_char(t + (q - t) % (BASE - t));
+				q = (q - t) / (BASE - t);
+			}
+			bias = adapt(delta, (uint32_t)done + 1, done == basic);
+			delta = 0;
+			done++;
+		}
+	}
+	*ret_len = len;
 	return true;
 }
 

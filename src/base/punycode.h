@@ -16,6 +16,9 @@ enum { PUNYCODE_MOST = 63 };
  * it is no punycode, stands for no character, or for one that is no text. */
 bool punycode_decode(Str s, uint32_t out[PUNYCODE_MOST], size_t *ret_n);
 
+/* The other way; false if it does not fit into a label. */
+bool punycode_encode(const uint32_t *cp, size_t n, char out[PUNYCODE_MOST], size_t *ret_len);
+
 /* The name with each label that starts by `xn--` decoded, as UTF-8; labels that are
  * no punycode, or hold characters that steer a terminal, stay as they are. */
 void punycode_name(Str name, Sb *out);

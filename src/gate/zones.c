@@ -1,136 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/zones.h"
 
-/* ---- punycode, RFC 3492 ---- */
-
-enum { BASE = 36, TMIN = 1, TMAX = 26, SKEW = 38, DAMP = 700, INITIAL_BIAS = 72, INITIAL_N = 128 };
-
-static uint32_t adapt(uint32_t delta, uint32_t points, bool first)
-{
-	uint32_t k = 0;
-
-	delta = first ? delta / DAMP : delta / 2;
-	delta += delta / points;
-	for (; delta > (BASE - TMIN) * TMAX / 2; k += BASE)
-		delta /= BASE - TMIN;
-	return k + (BASE - TMIN + 1) * delta / (delta + SKEW);
-}
-
-static uint32_t threshold(uint32_t k, uint32_t bias)
-{
-	return k <= bias + TMIN ? TMIN : k >= bias + TMAX ? TMAX : k - bias;
-}
-
-static int digit_value(char c)
-{
-	if (c >= 'a' && c <= 'z')
-		return c - 'a';
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	return c >= '0' && c <= '9' ? c - '0' + 26 : -1;
-}
-
-static char digit_char(uint32_t d)
-{
-	return (char)(d < 26 ? 'a' + d : '0' + (d - 26));
-}
-
-/* The basic code points stand before the last hyphen. */
-static size_t basic_len(Str s)
-{
-	for (size_t i = s.n; i > 0; i--)
-		if (s.p[i - 1] == '-')
-			return i - 1;
-	return 0;
-}
-
-/* RFC 3492 6.2; labels are short, so no sum below comes near 2^32 unseen. */
-static bool puny_decode(Str s, uint32_t out[NAME_LABEL_MAX], size_t *ret_n)
-{
-	size_t n = basic_len(s), at = n ? n + 1 : 0;
-	uint32_t cp = INITIAL_N, i = 0, bias = INITIAL_BIAS;
-
-	for (size_t j = 0; j < n; j++)
-		out[j] = (uint8_t)s.p[j];
-	while (at < s.n) {
-		uint32_t was = i;
-		uint64_t w = 1;
-
-		for (uint32_t k = BASE;; k += BASE) {
-			int d = at < s.n ? digit_value(s.p[at++]) : -1;
-			uint32_t t = threshold(k, bias);
-			uint64_t sum = d < 0 ? UINT64_MAX : i + (uint64_t)d * w;
-
-			if (sum > UINT32_MAX)
-				return false;
-			i = (uint32_t)sum;
-			if ((uint32_t)d < t)
-				break;
-			w *= BASE - t;
-			if (w > UINT32_MAX)
-				return false;
-		}
-		if (n == NAME_LABEL_MAX)
-			return false;
-		bias = adapt(i - was, (uint32_t)n + 1, was == 0);
-		cp += i / ((uint32_t)n + 1);
-		i %= (uint32_t)n + 1;
-		if (cp > 0x10ffff || (cp >= 0xd800 && cp < 0xe000))
-			return false;
-		memmove(out + i + 1, out + i, (n - i) * sizeof out[0]);
-		out[i++] = cp;
-		n++;
-	}
-	*ret_n = n;
-	return true;
-}
-
-/* RFC 3492 6.3; false if it does not fit into a label. */
-static bool puny_encode(const uint32_t *cp, size_t n, char out[NAME_LABEL_MAX], size_t *ret_len)
-{
-	uint32_t next = INITIAL_N, delta = 0, bias = INITIAL_BIAS;
-	size_t len = 0, done, basic;
-
-	for (size_t j = 0; j < n; j++)
-		if (cp[j] < INITIAL_N)
-			out[len++] = (char)cp[j];
-	done = basic = len;
-	if (basic)
-		out[len++] = '-';
-	for (; done < n; next++, delta++) {
-		uint32_t least = UINT32_MAX;
-
-		for (size_t j = 0; j < n; j++)
-			if (cp[j] >= next && cp[j] < least)
-				least = cp[j];
-		delta += (least - next) * (uint32_t)(done + 1);
-		next = least;
-		for (size_t j = 0; j < n; j++) {
-			delta += cp[j] < next;
-			if (cp[j] != next)
-				continue;
-			uint32_t q = delta;
-
-			for (uint32_t k = BASE;; k += BASE) {
-				uint32_t t = threshold(k, bias);
-
-				if (len == NAME_LABEL_MAX)
-					return false;
-				if (q < t) {
-					out[len++] = digit_char(q);
-					break;
-				}
-				out[len++] = digit_char(t + (q - t) % (BASE - t));
-				q = (q - t) / (BASE - t);
-			}
-			bias = adapt(delta, (uint32_t)done + 1, done == basic);
-			delta = 0;
-			done++;
-		}
-	}
-	*ret_len = len;
-	return true;
-}
+#include "base/punycode.h"
 
 /* ---- labels ---- */
 
@@ -158,16 +29,13 @@ static bool is_alabel(Str l)
 static const char *alabel_fault(Str l)
 {
 	Str puny = { l.p + 4, l.n - 4 };
-	uint32_t cp[NAME_LABEL_MAX];
-	char back[NAME_LABEL_MAX];
+	uint32_t cp[PUNYCODE_MOST];
+	char back[PUNYCODE_MOST];
 	size_t n = 0, len = 0;
-	bool foreign = false;
 
-	if (!puny_decode(puny, cp, &n) || !puny_encode(cp, n, back, &len) || !same_text((Str){ back, len }, puny))
+	if (!punycode_decode(puny, cp, &n) || !punycode_encode(cp, n, back, &len) || !same_text((Str){ back, len }, puny))
 		return "a label that begins with xn-- and is no A-label";
-	for (size_t i = 0; i < n; i++)
-		foreign |= cp[i] >= INITIAL_N;
-	return foreign ? NULL : "an A-label for plain ASCII";
+	return NULL;
 }
 
 static bool is_ld(char c)
@@ -240,10 +108,10 @@ bool name_unicode(Str name, Arena *a, Str *ret_text)
 
 	while (name.n) {
 		Str l = next_label(&name);
-		uint32_t cp[NAME_LABEL_MAX];
+		uint32_t cp[PUNYCODE_MOST];
 		size_t n;
 
-		if (is_alabel(l) && l.n <= NAME_LABEL_MAX && puny_decode((Str){ l.p + 4, l.n - 4 }, cp, &n)) {
+		if (is_alabel(l) && l.n <= NAME_LABEL_MAX && punycode_decode((Str){ l.p + 4, l.n - 4 }, cp, &n)) {
 			any = true;
 			for (size_t i = 0; i < n; i++) {
 				char u[4];
