@@ -62,6 +62,28 @@ static inline Ip ip_from(uint8_t v, const uint8_t *p)
 	return ip;
 }
 
+/* An address as a number: of IPv4 32 bits, of IPv6 128. */
+typedef unsigned __int128 IpNum;
+
+static inline IpNum ip_num(Ip ip)
+{
+	if (ip.v == 4)
+		return ip4_num(ip);
+	return (IpNum)get_be32(ip.b) << 96 | (IpNum)get_be32(ip.b + 4) << 64 | (IpNum)get_be32(ip.b + 8) << 32 |
+	       get_be32(ip.b + 12);
+}
+
+static inline Ip ip_of_num(uint8_t v, IpNum n)
+{
+	Ip ip = { .v = v };
+
+	if (v == 4)
+		return ip4((uint32_t)n);
+	for (int i = 12; i >= 0; i -= 4, n >>= 32)
+		put_be32(ip.b + i, (uint32_t)n);
+	return ip;
+}
+
 static inline size_t ip_len(Ip ip)
 {
 	return ip.v == 4 ? 4 : ip.v == 6 ? 16 : 0;

@@ -106,15 +106,6 @@ typedef struct Reached {
 
 typedef VEC(Reached) ReachedList;
 
-static Ip ip6_of(unsigned __int128 v)
-{
-	Ip ip = { .v = 6 };
-
-	for (int i = 15; i >= 0; i--, v >>= 8)
-		ip.b[i] = (uint8_t)v;
-	return ip;
-}
-
 static bool same_ports(const PortSet *a, const PortSet *b)
 {
 	return a->n == b->n && (!a->n || memcmp(a->p, b->p, a->n * sizeof *a->p) == 0);
@@ -193,7 +184,7 @@ static void tell_reach(Page *p, const Rules *r)
 	for (uint32_t i = 0; i < r->seg4.n; i++)
 		reached_add(p, &l, ip4(r->seg4.p[i].lo), ip4(r->seg4.p[i].hi), r->seg4.p[i].rights);
 	for (uint32_t i = 0; i < r->seg6.n; i++)
-		reached_add(p, &l, ip6_of(r->seg6.p[i].lo), ip6_of(r->seg6.p[i].hi), r->seg6.p[i].rights);
+		reached_add(p, &l, ip_of_num(6, r->seg6.p[i].lo), ip_of_num(6, r->seg6.p[i].hi), r->seg6.p[i].rights);
 	bool *told = arena_new_n(p->a, bool, l.n + 1);
 
 	line(p, l.n ? "may send to:" : "may send to nobody");

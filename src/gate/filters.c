@@ -181,15 +181,6 @@ static void range_add(NetList *l, Ip lo, Ip hi)
 	}
 }
 
-static Ip ip_of_u128(unsigned __int128 v)
-{
-	Ip ip = { .v = 6 };
-
-	for (int i = 15; i >= 0; i--, v >>= 8)
-		ip.b[i] = (uint8_t)v;
-	return ip;
-}
-
 static void peers(const Rules *r, uint8_t v, NetList *l)
 {
 	for (uint32_t i = 0; v == 4 && i < r->seg4.n; i++) {
@@ -198,7 +189,7 @@ static void peers(const Rules *r, uint8_t v, NetList *l)
 	}
 	for (uint32_t i = 0; v == 6 && i < r->seg6.n; i++) {
 		l->all = l->all || r->seg6.p[i].rights->words & WIDE;
-		range_add(l, ip_of_u128(r->seg6.p[i].lo), ip_of_u128(r->seg6.p[i].hi));
+		range_add(l, ip_of_num(6, r->seg6.p[i].lo), ip_of_num(6, r->seg6.p[i].hi));
 	}
 	for (uint32_t i = 0; i < r->listen.n; i++)
 		if (r->listen.p[i].lo.v == v)

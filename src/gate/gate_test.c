@@ -39,21 +39,12 @@ static Ip ip(const char *text)
 
 static const Rights plain;
 
-static unsigned __int128 number6(Ip a)
-{
-	unsigned __int128 v = 0;
-
-	for (int i = 0; i < 16; i++)
-		v = v << 8 | a.b[i];
-	return v;
-}
-
 static void make_rules(Arena *a, Rules *r)
 {
 	*r = (Rules){ 0 };
 	vec_push(a, &r->seg4, (Segment4){ ip4_num(ip("10.9.0.2")), ip4_num(ip("10.9.0.2")), &plain });
 	vec_push(a, &r->seg4, (Segment4){ ip4_num(ip("10.20.0.3")), ip4_num(ip("10.20.1.200")), &plain });
-	vec_push(a, &r->seg6, (Segment6){ number6(ip("fd00::10")), number6(ip("fd00::2f")), &plain });
+	vec_push(a, &r->seg6, (Segment6){ ip_num(ip("fd00::10")), ip_num(ip("fd00::2f")), &plain });
 }
 
 /* The same said in libpcap's words, but for IPv6 extension headers. */
@@ -183,7 +174,7 @@ static void test_even_the_longest_lists_fit_the_plan(void **state)
 	(void)state;
 
 	for (uint32_t i = 0; i < 300; i++) {
-		unsigned __int128 v6 = number6(ip("fd00::")) + (unsigned __int128)i * 16 + 1;
+		IpNum v6 = ip_num(ip("fd00::")) + (IpNum)i * 16 + 1;
 
 		vec_push(&a, &r.seg4, (Segment4){ i * 16 + 1, i * 16 + (i < 20 ? 1 : 14), &plain });
 		vec_push(&a, &r.seg6, (Segment6){ v6, v6 + (i < 10 ? 0 : 13), &plain });

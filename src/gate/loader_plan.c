@@ -74,15 +74,6 @@ static void use_range(Loader *l, Ip lo, Ip hi)
 	}
 }
 
-static Ip ip6_of(unsigned __int128 v)
-{
-	Ip ip = { .v = 6 };
-
-	for (int i = 15; i >= 0; i--, v >>= 8)
-		ip.b[i] = (uint8_t)v;
-	return ip;
-}
-
 static bool use_named(Loader *l)
 {
 	for (uint32_t i = 0; i < l->manifest.ifaces.n; i++) {
@@ -110,7 +101,7 @@ static bool choose_ifaces(Loader *l)
 	for (uint32_t i = 0; i < r->seg4.n; i++)
 		use_range(l, ip4(r->seg4.p[i].lo), ip4(r->seg4.p[i].hi));
 	for (uint32_t i = 0; i < r->seg6.n; i++)
-		use_range(l, ip6_of(r->seg6.p[i].lo), ip6_of(r->seg6.p[i].hi));
+		use_range(l, ip_of_num(6, r->seg6.p[i].lo), ip_of_num(6, r->seg6.p[i].hi));
 	if ((r->captures || r->listen.n) && !l->manifest.ifaces.n)
 		use_all(l);
 	for (unsigned i = 0; i < k->n; i++)

@@ -210,8 +210,7 @@ static const Rights *find4(const Rules *r, uint32_t ip)
 
 static const Rights *find6(const Rules *r, const uint8_t *b)
 {
-	unsigned __int128 ip = (unsigned __int128)get_be32(b) << 96 | (unsigned __int128)get_be32(b + 4) << 64 |
-			       (unsigned __int128)get_be32(b + 8) << 32 | get_be32(b + 12);
+	IpNum ip = ip_num(ip_from(6, b));
 	uint32_t lo = 0, hi = r->seg6.n;
 
 	while (lo < hi) {

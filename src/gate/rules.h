@@ -62,7 +62,7 @@ typedef struct Segment4 {
 } Segment4;
 
 typedef struct Segment6 {
-	unsigned __int128 lo, hi;
+	IpNum lo, hi;
 	const Rights *rights;
 } Segment6;
 

@@ -14,7 +14,6 @@
 #include "gate/portbits.h"
 #include "gate/rules.h"
 
-typedef unsigned __int128 Key;
 
 /* What one party, a policy or the manifest, allows at one address. */
 typedef struct Grant {
@@ -57,7 +56,7 @@ typedef struct Maker {
 	RowState *row;           /* per emission, then per reach() */
 	PortSet named_tcp, named_udp; /* ports that any emission names */
 	bool named_ether;        /* an emission to a peer that is not known is an Ether frame */
-	VEC(Key) cut[2];         /* IPv4, IPv6: where a piece begins */
+	VEC(IpNum) cut[2];         /* IPv4, IPv6: where a piece begins */
 	VEC(Ip) directed;        /* broadcast and network addresses of our nets */
 	Grant *policy;           /* of the piece at hand, per policy */
 	Grant *manifest;

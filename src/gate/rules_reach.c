@@ -14,33 +14,15 @@
 
 /* ---- keys and cuts ---- */
 
-static Key key_of(Ip ip)
-{
-	Key k = 0;
-
-	for (size_t i = 0; i < ip_len(ip); i++)
-		k = k << 8 | ip.b[i];
-	return k;
-}
-
-static Ip ip_of(uint8_t v, Key k)
-{
-	Ip ip = { .v = v };
-
-	for (size_t i = ip_len(ip); i > 0; i--, k >>= 8)
-		ip.b[i - 1] = (uint8_t)k;
-	return ip;
-}
-
 static void cut(Maker *k, Ip lo, Ip hi)
 {
 	Ip next;
 
 	if (lo.v == 0)
 		return;
-	vec_push(k->a, &k->cut[lo.v == 6], key_of(lo));
+	vec_push(k->a, &k->cut[lo.v == 6], ip_num(lo));
 	if (ip_add(hi, 1, &next))
-		vec_push(k->a, &k->cut[lo.v == 6], key_of(next));
+		vec_push(k->a, &k->cut[lo.v == 6], ip_num(next));
 }
 
 static void cut_net(Maker *k, const char *text)
@@ -66,7 +48,7 @@ static void cut_policy(Maker *k, const Decls *d)
 
 static int key_order(const void *a, const void *b)
 {
-	const Key *x = a, *y = b;
+	const IpNum *x = a, *y = b;
 
 	return (*x > *y) - (*x < *y);
 }
@@ -96,7 +78,7 @@ static void cut_everything(Maker *k)
 	for (uint32_t i = 0; i < k->item.n; i++)
 		cut(k, k->item.p[i].lo, k->item.p[i].hi);
 	for (int v = 0; v < 2; v++)
-		sort_items(k->cut[v].p, k->cut[v].n, sizeof(Key), key_order);
+		sort_items(k->cut[v].p, k->cut[v].n, sizeof(IpNum), key_order);
 }
 
 /* ---- kinds of addresses ---- */
@@ -498,22 +480,22 @@ static void make_piece(Maker *k, Ip lo, Ip hi)
 	if (lo.v == 4)
 		vec_push(k->a, &k->r->seg4, (Segment4){ ip4_num(lo), ip4_num(hi), rights });
 	else
-		vec_push(k->a, &k->r->seg6, (Segment6){ key_of(lo), key_of(hi), rights });
+		vec_push(k->a, &k->r->seg6, (Segment6){ ip_num(lo), ip_num(hi), rights });
 }
 
 static void make_family(Maker *k, uint8_t v)
 {
-	const Key *cuts = k->cut[v == 6].p;
+	const IpNum *cuts = k->cut[v == 6].p;
 	uint32_t n = k->cut[v == 6].n;
 
 	for (uint32_t i = 0; i < n; i++) {
-		Ip lo = ip_of(v, cuts[i]), hi = { .v = v };
+		Ip lo = ip_of_num(v, cuts[i]), hi = { .v = v };
 
 		if (i + 1 < n && cuts[i + 1] == cuts[i])
 			continue;
 		memset(hi.b, 0xff, ip_len(hi));
 		if (i + 1 < n)
-			hi = ip_of(v, cuts[i + 1] - 1);
+			hi = ip_of_num(v, cuts[i + 1] - 1);
 		make_piece(k, lo, hi);
 	}
 }

@@ -360,15 +360,11 @@ static bool ip_move(Vm *vm, Value ip, int64_t by, Value *ret)
 /* How far apart two addresses are. */
 static bool ip_distance(Vm *vm, Ip a, Ip b, Value *ret)
 {
-	unsigned __int128 x = 0, y = 0;
+	IpNum x = ip_num(a), y = ip_num(b);
 
 	if (a.v != b.v)
 		return vm_fail(vm, "E-TYPE", "addresses of two families have no distance");
-	for (size_t i = 0; i < ip_len(a); i++) {
-		x = x << 8 | a.b[i];
-		y = y << 8 | b.b[i];
-	}
-	unsigned __int128 d = x > y ? x - y : y - x;
+	IpNum d = x > y ? x - y : y - x;
 
 	if (d > INT64_MAX)
 		return fail_overflow(vm);
