@@ -163,3 +163,12 @@ void bits_put(uint8_t *p, size_t bit, unsigned width, uint64_t v)
 		p[i / 8] = (uint8_t)(v & 1 ? p[i / 8] | mask : p[i / 8] & ~mask);
 	}
 }
+
+unsigned bits_for(uint64_t n)
+{
+	unsigned bits = 0;
+
+	while (bits < 64 && (n - 1) >> bits)
+		bits++;
+	return bits;
+}

@@ -124,4 +124,7 @@ static inline void put_be32(uint8_t *p, uint32_t v)
 uint64_t bits_get(const uint8_t *p, size_t bit, unsigned width);
 void bits_put(uint8_t *p, size_t bit, unsigned width, uint64_t v);
 
+/* Bits that tell n things apart: ceil(log2(n)).  0 stands for 2^64. */
+unsigned bits_for(uint64_t n);
+
 #endif

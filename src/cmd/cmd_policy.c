@@ -8,6 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/ledgers.h"
 #include "cmd/policies.h"
+#include "gate/purse.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,10 +95,7 @@ static void find_used(void *ctx, char kind, const LedgerRow *r, int64_t now)
 /* The lowest bound of all policies, and what of it is used; nothing if there is none. */
 static void hour_text(Arena *a, const PolicyList *list, Sb *out)
 {
-	static const struct {
-		Bound bound;
-		LedgerKind kind;
-	} rows[] = { { BOUND_HOUR_PACKETS, LEDGER_PACKETS }, { BOUND_HOUR_BYTES, LEDGER_BYTES }, { BOUND_HOUR_SYN, LEDGER_SYN } };
+	LedgerCount most = purse_hour_bounds(list->p, list->n);
 	HourUse u = { .session = ledgers_session(a) };
 	Ledger l;
 	const char *why = ledgers_open(a, &l);
@@ -106,22 +104,14 @@ static void hour_text(Arena *a, const PolicyList *list, Sb *out)
 		why = ledger_each(&l, find_used, &u);
 		ledgers_close(&l);
 	}
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		int64_t least = 0;
-
-		for (uint32_t k = 0; k < list->n; k++) {
-			const Budget *b = &list->p[k].decls.budget;
-
-			if (b->declared >> rows[i].bound & 1 && (!least || b->v[rows[i].bound] < least))
-				least = b->v[rows[i].bound];
-		}
-		if (!least)
+	for (unsigned k = 0; k < LEDGER_N; k++) {
+		if (most.v[k] == UINT64_MAX)
 			continue;
-		sb_printf(out, "# %s=%lld: ", bound_name(rows[i].bound), (long long)least);
+		sb_printf(out, "# hour_%s=%llu: ", ledger_kind_name((LedgerKind)k), (unsigned long long)most.v[k]);
 		if (why)
 			sb_printf(out, "nothing can be sent: %s\n", why);
 		else
-			sb_printf(out, "%llu used by %s in the last hour\n", (unsigned long long)u.used.v[rows[i].kind], u.session);
+			sb_printf(out, "%llu used by %s in the last hour\n", (unsigned long long)u.used.v[k], u.session);
 	}
 }
 

@@ -87,29 +87,10 @@ bool loader_ledger(Loader *l)
 	return loader_fail(l, SONDE_EXIT_ENVIRONMENT, "%s", why);
 }
 
-/* The lowest bound of all policies: there are no rules before names have addresses. */
-static LedgerCount hour_bounds(const Loader *l)
-{
-	static const Bound bound[] = {
-		[LEDGER_PACKETS] = BOUND_HOUR_PACKETS, [LEDGER_BYTES] = BOUND_HOUR_BYTES, [LEDGER_SYN] = BOUND_HOUR_SYN
-	};
-	LedgerCount c;
-
-	for (unsigned k = 0; k < LEDGER_N; k++) {
-		c.v[k] = UINT64_MAX;
-		for (uint32_t i = 0; i < l->policies.n && k <= LEDGER_SYN; i++) {
-			const Budget *b = &l->policies.p[i].decls.budget;
-
-			if (b->declared >> bound[k] & 1 && (uint64_t)b->v[bound[k]] < c.v[k])
-				c.v[k] = (uint64_t)b->v[bound[k]];
-		}
-	}
-	return c;
-}
-
 bool loader_reserve(Loader *l)
 {
-	LedgerCount hour = hour_bounds(l), want = { 0 };
+	/* of all policies: there are no rules before names have addresses */
+	LedgerCount hour = purse_hour_bounds(l->policies.p, l->policies.n), want = { 0 };
 	const char *why;
 
 	if (l->ledger.fd < 0)

@@ -17,6 +17,23 @@ enum { METERED = sizeof metered / sizeof metered[0] };
 
 enum { FULL_FRAME = 1514 };
 
+LedgerCount purse_hour_bounds(const Policy *policies, uint32_t n)
+{
+	LedgerCount c;
+
+	for (unsigned k = 0; k < LEDGER_N; k++)
+		c.v[k] = UINT64_MAX;
+	for (unsigned i = 0; i < METERED; i++)
+		for (uint32_t k = 0; k < n; k++) {
+			const Budget *b = &policies[k].decls.budget;
+			uint64_t *least = &c.v[metered[i].kind], v = (uint64_t)b->v[metered[i].hour];
+
+			if (b->declared >> metered[i].hour & 1 && v < *least)
+				*least = v;
+		}
+	return c;
+}
+
 void purse_init(Purse *p, Arena *a, Ledger *l, const Budget *b, uint64_t worst)
 {
 	uint64_t *packets = &p->most.v[LEDGER_PACKETS], *bytes = &p->most.v[LEDGER_BYTES];

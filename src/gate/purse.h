@@ -9,6 +9,9 @@
 #include "gate/budget.h"
 #include "gate/ledger.h"
 
+/* What an hour may take: the lowest that a policy declares; UINT64_MAX: none does. */
+LedgerCount purse_hour_bounds(const Policy *policies, uint32_t n);
+
 enum { PURSE_PEERS = 4096 };
 
 typedef struct Purse {

@@ -73,15 +73,6 @@ static void reach_here(Facts *f, const Label *peers, const Node *at)
 
 /* ---- how much a value can tell ---- */
 
-static uint32_t log2_up(uint64_t n)
-{
-	uint32_t bits = 0;
-
-	while (bits < 64 && (n - 1) >> bits)
-		bits++;
-	return n ? bits : 64;
-}
-
 /* The number of values that are possible, 0: not known. */
 static uint64_t count_values(const Fact *x)
 {
@@ -121,7 +112,7 @@ static uint32_t value_bits(const Fact *x, uint32_t width)
 	uint64_t n = count_values(x);
 	uint32_t most = width ? width : kind_bits(x);
 
-	return n && log2_up(n) < most ? log2_up(n) : most;
+	return n && bits_for(n) < most ? bits_for(n) : most;
 }
 
 /* ceil(log2(addresses in reach)), at most 32, of IPv6 128 */
@@ -136,7 +127,7 @@ static uint32_t reach_bits(const Facts *f)
 		v6 |= !t->name.n && t->lo.v == 6 && !ip_eq(t->lo, t->hi);
 		n += t->name.n || t->lo.v != 4 ? 1 : (uint64_t)ip4_num(t->hi) - ip4_num(t->lo) + 1;
 	}
-	return v6 ? 128 : n ? log2_up(n) : 0;
+	return v6 ? 128 : n ? bits_for(n) : 0;
 }
 
 /* ---- reflect() ---- */
@@ -437,7 +428,7 @@ static void emit_until(Facts *f, Node *call, const Fact *probe, uint64_t most)
 	for (uint32_t i = 0; probe->kind == T_PACKET && i < probe->n; i++)
 		o.peers = label_join(f, o.peers, label_peers(f, label_answer(f, probe->stack[i])));
 	part(&o, STR("packet"), call, label_made(f, o.peers, LABEL_MEASURED),
-	     most < UNTIL_MOST ? log2_up(most + 1) : UNTIL_BITS, false);
+	     most < UNTIL_MOST ? bits_for(most + 1) : UNTIL_BITS, false);
 	charge(&o, true);
 }
 

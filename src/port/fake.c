@@ -4,6 +4,8 @@
  */
 #include "port/fake_inside.h"
 
+#include "deal/manifest.h"
+
 enum { FIRST_PORT = 61000, IFACE_INDEX = 2, NEIGHBOUR_TRIES_S = 3 };
 
 /* ---- events: a binary heap by (time, order of making) ---- */
@@ -333,7 +335,7 @@ Fake *fake_new(Arena *a, uint64_t seed)
 	f->mtu = 1500;
 	f->ports = 64;
 	f->limit_time = 600 * NS_PER_S;
-	f->leak = 1024;
+	f->leak = (uint64_t)bound_default(BOUND_LEAK);
 	return f;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/exits.h"
 #include "base/units.h"
+#include "deal/manifest.h"
 #include "deal/msg.h"
 #include "port/gate.h"
 #include "sys/pcap_lib.h"
@@ -184,7 +185,7 @@ static void on_manifest(Reader *r, const Msg *m)
 	}
 	tell(r, &(Msg){ .type = MSG_IFACE,
 			.iface = { .index = 1, .name = str_bytes(STR("file")), .mtu = 65535, .ether = r->link->ether } });
-	tell(r, &(Msg){ .type = MSG_GO, .go = { .epoch = r->epoch, .leak = 1024 } });
+	tell(r, &(Msg){ .type = MSG_GO, .go = { .epoch = r->epoch, .leak = (uint64_t)bound_default(BOUND_LEAK) } });
 }
 
 typedef void Handler(Reader *r, const Msg *m);

@@ -10,20 +10,10 @@
 
 #include "base/exits.h"
 
-/* ceil(log2(n)), n > 0 */
-static uint64_t log2_up(uint64_t n)
-{
-	uint64_t bits = 0;
-
-	while (bits < 64 && (n - 1) >> bits)
-		bits++;
-	return bits;
-}
-
 /* Where the run ended is one of as many places as packets were sent, and one more. */
 static uint64_t end_bits(const Vm *vm)
 {
-	return log2_up((vm->host.sent ? vm->host.sent(vm->host.ctx) : 0) + vm->sending + 1);
+	return bits_for((vm->host.sent ? vm->host.sent(vm->host.ctx) : 0) + vm->sending + 1);
 }
 
 uint64_t vm_leak_used(const Vm *vm)
@@ -39,8 +29,8 @@ static bool spent(Vm *vm)
 		       "leak is spent: here what one peer gets would depend by %llu bits on what others sent, and the "
 		       "bound is %llu; declare budget(leak=%llu) if that is meant",
 		       (unsigned long long)vm_leak_used(vm), (unsigned long long)vm->host.leak,
-		       (unsigned long long)log2_up(vm_leak_used(vm)) < 63
-			       ? 1ull << log2_up(vm_leak_used(vm))
+		       bits_for(vm_leak_used(vm)) < 63
+			       ? 1ull << bits_for(vm_leak_used(vm))
 			       : (unsigned long long)vm_leak_used(vm));
 }
 
