@@ -22,7 +22,7 @@
 
 /* A run that stays small never touches what is behind this; one that grows takes large
  * pages there, since a fault costs more than the page. */
-#define SMALL_MEMORY (16u << 20)
+#define SMALL_MEMORY (2u << 20)
 
 enum { RUN_BUF = 512 * 1024, END_PATIENCE_MS = 5000, KEEP = 4 };
 

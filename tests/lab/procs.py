@@ -9,6 +9,7 @@ import functools
 import os
 import pathlib
 import shutil
+import select
 import signal
 import subprocess
 import tempfile
@@ -72,15 +73,26 @@ class Proc:
     def rc(self):
         return self.popen.poll()
 
-    def wait(self, timeout=30):
+    def _ends_within(self, timeout):
+        """By a pidfd: Popen.wait(timeout) looks only each 50 ms."""
+        if self.rc is not None:
+            return True
+        fd = os.pidfd_open(self.pid)
         try:
-            rc = self.popen.wait(timeout)
-        except subprocess.TimeoutExpired:
+            ended = bool(select.select([fd], [], [], timeout)[0])
+        finally:
+            os.close(fd)
+        if ended:
+            self.popen.wait()
+        return ended
+
+    def wait(self, timeout=30):
+        if not self._ends_within(timeout):
             self.kill()
             raise Deadline(f"{' '.join(self.argv)}: over {timeout} s\n"
-                           f"stdout: {self.out[-2000:]}\nstderr: {self.err[-2000:]}") from None
+                           f"stdout: {self.out[-2000:]}\nstderr: {self.err[-2000:]}")
         self.seconds = time.monotonic() - self.started
-        return rc
+        return self.rc
 
     def signal(self, sig):
         if self.rc is None:
@@ -89,9 +101,7 @@ class Proc:
     def stop(self, timeout=5):
         """SIGTERM, then SIGKILL; returns the exit code."""
         self.signal(signal.SIGTERM)
-        try:
-            self.popen.wait(timeout)
-        except subprocess.TimeoutExpired:
+        if not self._ends_within(timeout):
             self.kill()
         return self.rc
 
