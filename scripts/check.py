@@ -110,8 +110,9 @@ def build(title, folder, *options, env=None):
 def sanitizers():
     # clang: the second compiler, and gcc's warnings don't get on with its sanitizers
     if build("with clang, ASan and UBSan", "build-san", "-Db_sanitize=address,undefined", "-Db_lundef=false",
-             env={"CC": "clang"}):
+             "-Doptimization=1", "-Dfuzz=true", "-Dfuzz_guided=false", env={"CC": "clang"}):
         unit_tests("unit and language tests under ASan and UBSan", "build-san")
+        step("fuzz targets replay their corpus", [PY, "scripts/fuzz.py", "--replay", "build-san"])
 
 
 def full():
@@ -124,7 +125,6 @@ def full():
     sanitizers()
     pytest("oracles: scapy, tshark, CPython; the command line", ["tests/wire"], ["tests/vm", "tests/cmd", "tests/loops"])
     pytest("labs", ["tests/examples", "tests/faults"], ["tests/system"], ["tests/hostile", "tests/lab", "tests/verbs"])
-    step("fuzz targets replay their corpus", [PY, "scripts/fuzz.py", "--replay"])
     step("benches at 1/20 size", [PY, "tests/bench/run.py", "--sonde", "build/sonde", "--scale", "0.05"])
 
 

@@ -3,7 +3,7 @@
 """make fuzz: every fuzz target, side by side; crashes are kept as regressions.
 
   scripts/fuzz.py --seconds 60     run each target that long, two at a time
-  scripts/fuzz.py --replay         run corpus and regressions once (make check)
+  scripts/fuzz.py --replay DIR     run corpus and regressions once, with the targets built in DIR (make check)
   scripts/fuzz.py --only NAME      one target
 
 A target is src/<folder>/fuzz_<name>.c; its corpus and regressions live in
@@ -30,8 +30,8 @@ def build():
     subprocess.run(["ninja", "-C", BUILD], check=True, stdout=subprocess.DEVNULL)
 
 
-def targets():
-    return sorted(p for p in (BUILD / "src").rglob("fuzz_*") if p.is_file() and os.access(p, os.X_OK))
+def targets(folder):
+    return sorted(p for p in (folder / "src").rglob("fuzz_*") if p.is_file() and os.access(p, os.X_OK))
 
 
 def one(path, args):
@@ -59,11 +59,12 @@ def one(path, args):
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--seconds", type=int, default=60)
-    p.add_argument("--replay", action="store_true")
+    p.add_argument("--replay", type=pathlib.Path, metavar="DIR")
     p.add_argument("--only")
     args = p.parse_args()
-    build()
-    run = [t for t in targets() if not args.only or t.name == "fuzz_" + args.only]
+    if not args.replay:
+        build()
+    run = [t for t in targets((args.replay or BUILD).resolve()) if not args.only or t.name == "fuzz_" + args.only]
     if not run:
         print("no fuzz target was built")
         return 1
