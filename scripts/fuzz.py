@@ -7,7 +7,8 @@
   scripts/fuzz.py --only NAME      one target
 
 A target is src/<folder>/fuzz_<name>.c; its corpus and regressions live in
-tests/fuzz/<name>/, its dictionary, if there is one, in tests/fuzz/<name>.dict.
+tests/fuzz/<name>/, its dictionary, if there is one, in tests/fuzz/<name>.dict.  What
+reads programs starts from the corpora of the language tests as well.
 """
 import argparse
 import concurrent.futures
@@ -20,6 +21,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build-fuzz"
 CORPUS = ROOT / "tests" / "fuzz"
+PROGRAMS = [ROOT / "tests/lang", ROOT / "tests/attacks/programs", ROOT / "tests/loops/programs"]
+SEEDS = {"compile": PROGRAMS, "parse": PROGRAMS, "policy": [ROOT / "tests/lang/decl"]}
 
 
 def build():
@@ -44,7 +47,7 @@ def one(path, args):
             files = [str(f) for f in sorted(kept.glob("*"))] if kept.exists() else []
             cmd = [path, "-runs=0", *files] if files else [path, "-runs=1000", "-seed=1", *extra]
         else:
-            corpus = [str(kept)] if kept.exists() else []
+            corpus = [str(f) for f in [kept, *SEEDS.get(name, [])] if f.exists()]
             cmd = [path, f"-max_total_time={args.seconds}", "-timeout=10", "-rss_limit_mb=2048",
                    f"-artifact_prefix={scratch}/", *extra, scratch, *corpus]
         r = subprocess.run(cmd, capture_output=True, text=True, errors="replace", cwd=ROOT)

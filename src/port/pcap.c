@@ -248,28 +248,39 @@ static const LinkRow *link_row(int dlt)
 	return NULL;
 }
 
-int pcap_port_serve(int engine_fd, int file_fd, const char *name)
+int pcap_port_file(int engine_fd, FILE *f, const char *name)
 {
 	Reader r = { .fd = engine_fd, .mem = malloc(PORT_BATCH + ASK_BUF) };
-	FILE *f = fdopen(file_fd, "rb");
 	const char *fault;
 	char why[PCAP_ERRBUF_SIZE + 512];
+	int exit;
 
-	proc_channel_limit(engine_fd, AHEAD); /* a file is faster than any engine: what is under way has to wait there */
-	pcap_lib_load(); /* before the filter: loading needs more calls than reading */
-	if (!r.mem || !f || sandbox_caps_keep(0) || sandbox_filter(SANDBOX_READER))
+	if (!r.mem)
 		return SONDE_EXIT_ENVIRONMENT;
 	r.out = writer(r.mem, PORT_BATCH);
 	r.pcap = pcap_lib_open(f, &fault);
+	r.link = r.pcap ? link_row(pcap_lib_link(r.pcap)) : NULL;
 	if (!r.pcap) {
+		fclose(f);
 		snprintf(why, sizeof why, "%.400s is no capture file: %s", name, fault);
-		return refuse(&r, why);
-	}
-	r.link = link_row(pcap_lib_link(r.pcap));
-	if (!r.link) {
+	} else if (!r.link) {
 		snprintf(why, sizeof why, "%.400s: a capture of link type %s, which is not known here", name,
 			 pcap_lib_link_name(pcap_lib_link(r.pcap)));
-		return refuse(&r, why);
 	}
-	return serve(&r);
+	exit = r.link ? serve(&r) : refuse(&r, why);
+	if (r.pcap)
+		pcap_lib_close(r.pcap);
+	free(r.mem);
+	return exit;
+}
+
+int pcap_port_serve(int engine_fd, int file_fd, const char *name)
+{
+	FILE *f = fdopen(file_fd, "rb");
+
+	proc_channel_limit(engine_fd, AHEAD); /* a file is faster than any engine: what is under way has to wait there */
+	pcap_lib_load(); /* before the filter: loading needs more calls than reading */
+	if (!f || sandbox_caps_keep(0) || sandbox_filter(SANDBOX_READER))
+		return SONDE_EXIT_ENVIRONMENT;
+	return pcap_port_file(engine_fd, f, name);
 }

@@ -12,10 +12,15 @@
 #ifndef SONDE_PORT_PCAP_H
 #define SONDE_PORT_PCAP_H
 
+#include <stdio.h>
+
 /* Serves one engine until it ends or leaves.  Owns both descriptors; `name`
  * is the file's, for messages.  Returns
  * the exit code: SONDE_EXIT_ENVIRONMENT if the file ended in the middle of a frame
  * (what came before was told).  A file that is no capture is told by STOP. */
 int pcap_port_serve(int engine_fd, int file_fd, const char *name);
+
+/* The same without closing this process in first.  Closes f. */
+int pcap_port_file(int engine_fd, FILE *f, const char *name);
 
 #endif

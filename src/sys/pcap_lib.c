@@ -98,6 +98,11 @@ pcap_t *pcap_lib_open(FILE *f, const char **ret_fault)
 	return p;
 }
 
+void pcap_lib_close(pcap_t *p)
+{
+	lib.pcap_close(p);
+}
+
 int pcap_lib_link(pcap_t *p)
 {
 	return lib.pcap_datalink(p);

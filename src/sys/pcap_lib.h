@@ -27,8 +27,9 @@ void pcap_lib_free(struct bpf_program *prog);
 /* Whether a frame passes code that pcap_lib_compile() made. */
 bool pcap_lib_run(const struct bpf_insn *code, Bytes frame, uint32_t orig_len);
 
-/* A capture file, with times in ns; NULL, with one sentence. */
+/* A capture file, with times in ns; NULL, with one sentence.  Closing it closes f. */
 pcap_t *pcap_lib_open(FILE *f, const char **ret_fault);
+void pcap_lib_close(pcap_t *p);
 int pcap_lib_link(pcap_t *p);
 const char *pcap_lib_link_name(int dlt);
 /* 1: a frame; anything else: no more. */

@@ -24,10 +24,15 @@ static size_t copied_size(Bytes frame, Bytes b)
 	return within(frame, b) >= 0 ? 0 : round16(b.n);
 }
 
+static size_t reason_size(const WirePacket *w)
+{
+	return w->reason ? strlen(w->reason) + 1 : 0;
+}
+
 static size_t blob_size(const WirePacket *w)
 {
 	size_t n = round16(w->n * sizeof(WireLayer)) + round16(w->frame.n) + copied_size(w->frame, w->payload) +
-		   copied_size(w->frame, w->padding);
+		   copied_size(w->frame, w->padding) + round16(reason_size(w));
 
 	for (unsigned i = 0; i < w->n; i++) {
 		n += copied_size(w->frame, BYTES(w->layer[i].image, w->layer[i].proto->fixed));
@@ -78,10 +83,10 @@ static void fill(Vm *vm, ObjPacket *p, const WirePacket *w)
 		for (unsigned k = 0; k < l->proto->nvars; k++)
 			l->var[k] = moved(&at, old, p->frame, l->var[k]);
 	}
+	p->reason = w->reason ? (char *)put(&at, w->reason, reason_size(w)) : NULL;
 	heap_free(&vm->heap, p->blob, p->blob_n);
 	p->blob = blob;
 	p->blob_n = size;
-	p->reason = w->reason;
 	p->h.n = w->n;
 	vm_charge(vm, size / 64);
 }

@@ -335,6 +335,10 @@ static void test_garbage_is_a_payload_with_a_reason(void **state)
 	assert_int_equal(attr(vm, p, "layers").o->n, 0);
 	assert_int_equal(attr(vm, p, "payload").o->n, 3);
 	assert_int_equal(attr(vm, p, "warnings").o->n, 1);
+	/* whose reason stays its own when others have been read */
+	Value q = val_of(packet_from_frame(vm, BYTES("\x60\x00", 2), WIRE_IPV6, OP_RECEIVED));
+	assert_text(vm, attr(vm, q, "warnings"), "['IPv6 header needs 40 bytes, 2 are there']");
+	assert_text(vm, attr(vm, p, "warnings"), "['IP header needs 20 bytes, 3 are there']");
 	p = val_of(packet_from_frame(vm, (Bytes){ 0 }, WIRE_IP, OP_RECEIVED));
 	assert_int_equal(packet_len(vm, val_packet(p)), 0);
 }

@@ -1,0 +1,62 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the corpora that the fuzzers of capture files and of what outlives a run start from."""
+import hashlib
+import pathlib
+import struct
+
+FUZZ = pathlib.Path(__file__).resolve().parent
+IP = bytes.fromhex("4500001c00010000401100000a0000010a000002") + bytes.fromhex("0fa0000900080000")
+IP6 = bytes.fromhex("6000000000081140" + "20010db8000000000000000000000001" * 2) + IP[20:]
+ETHER = bytes.fromhex("0200000000020200000000010800") + IP
+# link type -> a frame
+FRAMES = {1: ETHER, 101: IP, 228: IP, 229: IP6, 0: b"\2\0\0\0" + IP,
+          113: bytes.fromhex("00000001000602000000000100000800") + IP,
+          276: bytes.fromhex("0800000000000001000100060200000000010000") + IP}
+
+
+def pcap(link, frame, order="<", magic=0xA1B2C3D4):
+    one = struct.pack(order + "IIII", 1, 5, len(frame), len(frame)) + frame
+    return struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, 65535, link) + one * 2
+
+
+def block(kind, body):
+    body += b"\0" * (-len(body) % 4)
+    return struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
+
+
+def pcapng(link, frame):
+    return (block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)) + block(1, struct.pack("<HHI", link, 0, 65535))
+            + block(6, struct.pack("<IIIII", 0, 0, 9, len(frame), len(frame)) + frame)
+            + block(3, struct.pack("<I", len(frame)) + frame) + block(5, struct.pack("<III", 0, 0, 9)))
+
+
+def log_lines():
+    prev, out = "0" * 64, b""
+    for seq, event in enumerate(["start", "refused", "end"], 1):
+        line = f'{{"seq":{seq},"prev":"{prev}","time":"2026-01-31T12:00:00Z","event":"{event}"'
+        prev = hashlib.sha256(line.encode()).hexdigest()
+        out += f'{line},"hash":"{prev}"}}\n'.encode()
+    return out
+
+
+def approval():
+    parts = [b"Sonde asks\n", b"print(1)\n", b"", b"manifest", b"www 10.0.0.1\n", b"\0" * 32, b"1", b"uid 1000"]
+    return b"SONDE-APPROVAL-1\n" + b"".join(struct.pack(">I", len(p)) + p for p in parts) + struct.pack(">I", 1)
+
+
+def write(target, items):
+    folder = FUZZ / target
+    folder.mkdir(exist_ok=True)
+    for i, data in enumerate(items):
+        (folder / f"seed-{i:02}").write_bytes(data)
+
+
+def main():
+    write("pcap", [pcap(link, frame) for link, frame in FRAMES.items()]
+          + [pcap(1, ETHER, ">"), pcap(1, ETHER, "<", 0xA1B23C4D), pcapng(1, ETHER), pcapng(276, FRAMES[276])])
+    write("state", [b"\0uid 1000" + b"\0" * 56 + struct.pack("<q", 9) + b"\1\0" * 40, b"\1" + log_lines(), b"\2" + approval()])
+
+
+if __name__ == "__main__":
+    main()
