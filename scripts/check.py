@@ -9,6 +9,7 @@
 Each step prints what it does and how long it took; the last line is
 "N passed, N failed", and the exit status is 1 if anything failed.
 """
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -69,35 +70,38 @@ def unit_tests(title, build):
         print("\n".join(l for l in text.splitlines() if re.search(r"FAILED|ERROR|error:|Sanitizer|runtime error", l))[-6000:])
 
 
-def pytest_start(paths):
-    return subprocess.Popen([PY, "-m", "pytest", "-q", "--durations=5", "-p", "no:cacheprovider", *paths],
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                            env={**os.environ, "SONDE": str(ROOT / "build/sonde")})
+def pytest_file(path, seconds=900):
+    cmd = [PY, "-m", "pytest", "-q", "--durations=5", "-p", "no:cacheprovider", str(path)]
+    p = subprocess.Popen(cmd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                         env={**os.environ, "SONDE": str(ROOT / "build/sonde")})
+    start = time.monotonic()
+    try:
+        out = p.communicate(timeout=seconds)[0]
+    except subprocess.TimeoutExpired:
+        p.kill()
+        out = p.communicate()[0] + f"\nstopped after {seconds} s"
+    tail = out.strip().splitlines()[-1] if out.strip() else ""
+    passed = int((re.search(r"(\d+) passed", tail) or [0, 0])[1])
+    # a skipped test hides a layer that is missing: it fails
+    bad = sum(int(n) for n in re.findall(r"(\d+) (?:failed|errors?|skipped)", tail))
+    return path, passed, bad or int(p.returncode != 0), out, time.monotonic() - start
 
 
-def pytest(title, *groups, seconds=1800):
-    """Groups of tests side by side: they wait more than they work."""
+def pytest(title, workers, *folders):
+    """The files of the folders, so many side by side, the largest first."""
     print(f"== {title}", flush=True)
     start = time.monotonic()
-    runs = [pytest_start(paths) for paths in groups]
-    for run_, paths in zip(runs, groups):
-        try:
-            out = run_.communicate(timeout=max(1, seconds - (time.monotonic() - start)))[0]
-        except subprocess.TimeoutExpired:
-            run_.kill()
-            out = run_.communicate()[0] + f"\nstopped after {seconds} s"
-        tail = out.strip().splitlines()[-1] if out.strip() else ""
-        passed = int((re.search(r"(\d+) passed", tail) or [0, 0])[1])
-        # a skipped test hides a layer that is missing: it fails
-        bad = sum(int(n) for n in re.findall(r"(\d+) (?:failed|errors?|skipped)", tail))
-        if run_.returncode and not bad:
-            bad = 1
-        Count.passed += passed
-        Count.failed += bad
-        print(f"   {' '.join(paths)}: {tail}", flush=True)
-        if bad:
-            print(out[-16000:])
-    print(f"   in {time.monotonic() - start:.1f} s", flush=True)
+    files = sorted((f for d in folders for f in pathlib.Path("tests", d).glob("test_*.py")),
+                   key=lambda f: f.stat().st_size, reverse=True)
+    total = 0
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        for path, passed, bad, out, seconds in pool.map(pytest_file, files):
+            Count.passed += passed
+            Count.failed += bad
+            total += passed
+            if bad:
+                print(f"   {path}: {passed} passed, {bad} failed in {seconds:.0f} s\n{out[-16000:]}", flush=True)
+    print(f"   {total} passed in {len(files)} files in {time.monotonic() - start:.1f} s", flush=True)
 
 
 def build(title, folder, *options, env=None):
@@ -123,8 +127,9 @@ def full():
     step("structure", ["scripts/arrows.py", "build"])
     build("for arm64", "build-arm64", "--cross-file", "scripts/arm64.ini", "-Dtests=false")
     sanitizers()
-    pytest("oracles: scapy, tshark, CPython; the command line", ["tests/wire"], ["tests/vm", "tests/cmd", "tests/loops"])
-    pytest("labs", ["tests/examples", "tests/faults"], ["tests/system"], ["tests/hostile", "tests/lab", "tests/verbs"])
+    # oracles work, labs mostly wait
+    pytest("oracles: scapy, tshark, CPython; the command line", 2, "wire", "vm", "cmd", "loops")
+    pytest("labs", 5, "examples", "faults", "system", "hostile", "lab", "verbs")
     step("benches at 1/20 size", [PY, "tests/bench/run.py", "--sonde", "build/sonde", "--scale", "0.05"])
 
 

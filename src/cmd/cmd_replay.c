@@ -179,6 +179,8 @@ static EngineJob job_of(Replay *r)
 			    .text = h->program,
 			    .param = param,
 			    .nparam = h->nparam,
+			    .policy = h->policy,
+			    .npolicy = h->npolicy,
 			    .output_limit = h->max_output,
 			    .record = &r->record };
 }

@@ -145,7 +145,7 @@ static const RecordPair *policy_pairs(Arena *a, const Policies *p)
 }
 
 /* What a record says before the run; no policy in it: the built-in one. */
-static bool record_head(RunState *s, const EngineJob *job, const Policies *policies)
+static bool record_head(RunState *s, const EngineJob *job)
 {
 	RecordPair *param = arena_new_n(&s->a, RecordPair, job->nparam);
 	const ReportOptions *o = &s->report.opt;
@@ -159,8 +159,8 @@ static bool record_head(RunState *s, const EngineJob *job, const Policies *polic
 			 .max_output = o->max_output,
 			 .param = param,
 			 .nparam = job->nparam,
-			 .policy = policy_pairs(&s->a, policies),
-			 .npolicy = policies->n };
+			 .policy = job->policy,
+			 .npolicy = job->npolicy };
 	report_note(&s->report, recording_note(&s->a, job->text));
 	return recording_begin(&s->recording, &h);
 }
@@ -211,11 +211,12 @@ static int run_run(const Command *cmd, const void *options)
 			   .iface = o->iface,
 			   .insecure_dev = o->insecure_dev };
 	exit = prepare(o, &s, &policies, &run, &reader);
-
+	job.policy = policy_pairs(&s.a, &policies);
+	job.npolicy = policies.n;
 	if (exit)
 		return exit;
 	report_init(&s.report, &s.a, &ro);
-	if (o->record && !record_head(&s, &job, &policies))
+	if (o->record && !record_head(&s, &job))
 		return SONDE_EXIT_ENVIRONMENT;
 	exit = gate_run(&run, why);
 	if (why[0])

@@ -6,6 +6,7 @@
 #include "deal/manifest_codec.h"
 #include "deal/msg.h"
 #include "lang/compile.h"
+#include "lang/decl.h"
 #include "lib/lib.h"
 #include "port/gate.h"
 #include "port/replay.h"
@@ -93,6 +94,24 @@ static int lib_fault(Process *p, const Compiled *c)
 		    (Span){ 0, 0 });
 }
 
+/* What the policies call relays.  Whether they are policies at all the loader judges; one
+ * that is none ends the run there. */
+static void read_relays(Process *p, CompileIn *in)
+{
+	VEC(Target) all = { 0 };
+
+	for (uint32_t i = 0; i < p->job->npolicy; i++) {
+		DiagList diags = { .a = &p->arena };
+		Decls d = { 0 };
+
+		decl_policy(p->job->policy[i].text, &p->arena, &diags, &d);
+		for (uint32_t k = 0; k < d.relay.n; k++)
+			vec_push(&p->arena, &all, d.relay.p[k]);
+	}
+	in->relay = all.p;
+	in->nrelay = all.n;
+}
+
 static bool compile_job(Process *p, Compiled *c)
 {
 	LibSource *lib = arena_new_n(&p->arena, LibSource, lib_count);
@@ -106,6 +125,8 @@ static bool compile_job(Process *p, Compiled *c)
 			 .nlib = lib_count,
 			 .param = p->job->param,
 			 .nparam = p->job->nparam };
+
+	read_relays(p, &in);
 	bool ok = compile(&in, c);
 
 	for (uint32_t i = 0; i < c->diags.v.n; i++)

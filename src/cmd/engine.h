@@ -6,12 +6,15 @@
 #ifndef SONDE_CMD_ENGINE_H
 #define SONDE_CMD_ENGINE_H
 
+#include "deal/record.h"
 #include "lang/facts.h"
 
 typedef struct EngineJob {
 	Str name, text;
 	const FactsParam *param;
 	uint32_t nparam;
+	const RecordPair *policy; /* those in force, for their relay() */
+	uint32_t npolicy;
 	bool check;            /* stop behind the checker */
 	bool explain;          /* diagnostics with their path */
 	uint64_t output_limit; /* bytes; 0: the default */

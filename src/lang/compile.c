@@ -59,6 +59,8 @@ static void compile_passes(const CompileIn *in, Compiled *c)
 			  .scopes = &c->scopes,
 			  .param = in->param,
 			  .nparam = in->nparam,
+			  .relay = in->relay,
+			  .nrelay = in->nrelay,
 			  .diags = &c->diags,
 			  .lib_diags = &c->lib_diags,
 			  .marks = &marks,

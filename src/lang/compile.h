@@ -29,7 +29,9 @@ typedef struct CompileIn {
 	uint32_t nlib;
 	const FactsParam *param; /* given by the caller */
 	uint32_t nparam;
-	bool settle; /* as in FactsIn */
+	const Target *relay; /* as in FactsIn, like settle */
+	uint32_t nrelay;
+	bool settle;
 } CompileIn;
 
 typedef struct Compiled {

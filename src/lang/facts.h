@@ -21,6 +21,8 @@ typedef struct FactsIn {
 	const Scopes *scopes;
 	const FactsParam *param;
 	uint32_t nparam;
+	const Target *relay; /* of policies: what comes from there may not go back freely */
+	uint32_t nrelay;
 	DiagList *diags;     /* of the program's text */
 	DiagList *lib_diags; /* of lib's own texts: faults of ours; may be NULL */
 	LabelMarks *marks;   /* what is to be metered, for lowering; may be NULL */

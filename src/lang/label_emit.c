@@ -294,19 +294,46 @@ static void refuse(Out *o, Str field, const Node *at, const Label *l, uint32_t b
 
 /* ---- rule 1 ---- */
 
+/* Addresses that a policy calls relays.  A name may turn out to be one of them. */
+static bool told_relay(const Out *o, const Target *peer)
+{
+	const FactsIn *in = o->f->in;
+
+	for (uint32_t i = 0; i < in->nrelay; i++)
+		if (peer->name.n || (ip_cmp(in->relay[i].lo, peer->hi) <= 0 && ip_cmp(peer->lo, in->relay[i].hi) <= 0))
+			return true;
+	return false;
+}
+
+/* Whoever passes on what is sent to him. */
+static bool is_relay(const Out *o, const Origin *to)
+{
+	static const uint16_t ports[] = { 53, 853, 5353, 1080, 3128, 25, 587 };
+
+	for (size_t i = 0; i < sizeof ports / sizeof *ports; i++)
+		if (to->port == ports[i])
+			return true;
+	if (!to->sym)
+		return told_relay(o, &to->peer);
+	const Label *ground = o->f->labels->sym.p[to->sym].ground;
+
+	for (uint16_t i = 0; i == 0 || i < ground->no; i++)
+		if (told_relay(o, side(o->f, ground, i)))
+			return true;
+	return false;
+}
+
 /* Content that goes back to where it came from. */
 static bool goes_back(const Out *o, const Label *l)
 {
-	static const uint16_t relays[] = { 53, 853, 5353, 1080, 3128, 25, 587 };
 	const Label *e = o->endpoint;
 
 	if (!e || l->any || e->any || e->no != 1)
 		return false;
 	const Origin *to = label_origin_at(o->f, e->origin[0]);
 
-	for (size_t i = 0; i < sizeof relays / sizeof *relays; i++)
-		if (to->port == relays[i])
-			return false;
+	if (is_relay(o, to))
+		return false;
 	for (uint16_t i = 0; i < l->no; i++)
 		if (l->origin[i] != e->origin[0] && l->origin[i] != to->addr)
 			return false;

@@ -70,6 +70,30 @@ static void test_reflect_bounds_reach_the_program(void **state)
 	assert_int_equal(count_op(c, I_METERN), 1);
 }
 
+static bool goes_back(const char *peer, const char *relay)
+{
+	Arena *a = &arena;
+
+	arena_init(a, memory, MEMORY, NULL);
+	Ip ip;
+	Compiled *c = arena_new(a, Compiled);
+	Str text = str_printf(a, "r = sr1(IP(dst=\"%s\")/UDP(dport=7))\nif r and UDP in r:\n"
+				 "    send(IP(dst=\"%s\")/UDP(dport=7)/r[UDP].payload)\n", peer, peer);
+
+	assert_true(ip_parse(str_c(relay), &ip));
+	Target t = { .lo = ip, .hi = ip };
+	return compile(&(CompileIn){ .a = a, .name = STR("test"), .text = text, .relay = &t, .nrelay = 1 }, c);
+}
+
+static void test_what_comes_from_a_relay_does_not_go_back(void **state)
+{
+	(void)state;
+	assert_true(goes_back("10.0.0.1", "10.0.0.2"));
+	assert_false(goes_back("10.0.0.1", "10.0.0.1"));
+	assert_false(goes_back("a.acme.corp", "10.0.0.1")); /* may be it */
+	assert_true(goes_back("10.0.0.1", "2001:db8::1"));
+}
+
 static void test_the_path_is_told(void **state)
 {
 	(void)state;
@@ -132,6 +156,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_meters_stand_where_it_is_paid),
 		cmocka_unit_test(test_reflect_bounds_reach_the_program),
+		cmocka_unit_test(test_what_comes_from_a_relay_does_not_go_back),
 		cmocka_unit_test(test_the_path_is_told),
 		cmocka_unit_test(test_full_sets_stand_for_everything),
 	};

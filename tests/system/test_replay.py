@@ -135,6 +135,24 @@ def test_as_root_too(place):
     same(run, again)
 
 
+BACK = """
+r = sr1(IP(dst="10.9.0.2")/UDP(dport=9)/b"x", timeout=0.2)
+if r and UDP in r:
+    send(IP(dst="10.9.0.2")/UDP(dport=9)/r[UDP].payload)
+"""
+
+
+@pytest.mark.parametrize("relay, refused", [("10.9.0.3", False), ("10.9.0.0/24", True)])
+def test_what_came_from_a_policys_relay_does_not_go_back(place, relay, refused):
+    policy = place.lab.path("relay.sonde")
+    with open(policy, "w", encoding="utf-8") as f:
+        f.write(f'reach("10.9.0.0/16")\nrelay("{relay}")\n')
+    run, path = place.record(BACK, ["--policy", policy])
+    assert run.rc == (2 if refused else 0), run.out + run.err
+    assert ("E-REFLECT" in run.out + run.err) == refused
+    same(run, place.replay(path))
+
+
 # ---- records that are not what was recorded ----
 
 def chunks(data):
