@@ -16,6 +16,7 @@
 /* A timer wakes 24-50 us late, at times much later: it is set early, and the rest
  * is spent polling, which sees frames as well. */
 #define WAKE_EARLY (60 * NS_PER_US)
+#define UNARMED_MS 1 /* where the timer can't be set */
 #define END_MOST (2 * NS_PER_S) /* frames that were accepted before END */
 
 enum { EVENTS = 48, TAG_ENGINE = LINKS_MAX, TAG_CMD, TAG_NETD, TAG_TIMER, TAG_STEP, TAG_TX };
@@ -151,18 +152,14 @@ static int64_t earliest(const Gate *g)
 static int gate_sleep(Gate *g, struct epoll_event *ev)
 {
 	int64_t at = earliest(g), now = gate_now(g);
-	int n;
 
 	if (at - now <= WAKE_EARLY)
 		return epoll_wait(g->epoll_fd, ev, EVENTS, 0);
-	if (at != INT64_MAX)
-		clock_timer_arm(g->timer_fd, timeline_mono(&g->time, at - WAKE_EARLY));
-	else
-		clock_timer_arm(g->timer_fd, 0);
+	bool armed = clock_timer_arm(g->timer_fd, at == INT64_MAX ? 0 : timeline_mono(&g->time, at - WAKE_EARLY));
+
 	evidence_flush(&g->evidence);
 	recorder_flush(&g->record);
-	n = epoll_wait(g->epoll_fd, ev, EVENTS, -1);
-	return n;
+	return epoll_wait(g->epoll_fd, ev, EVENTS, armed ? -1 : UNARMED_MS);
 }
 
 /* ---- phases ---- */

@@ -40,6 +40,7 @@ typedef struct Run {
 	bool gate_ended;  /* GATE_END came */
 	int gate_exit, engine_exit;
 	bool engine_told; /* DONE came, with the exit code */
+	bool said_why;    /* a sentence came, of the engine or the gate */
 } Run;
 
 static volatile sig_atomic_t signals_seen;
@@ -87,18 +88,25 @@ static void child_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* What a child must not have, it must not run with. */
+static void child_must(bool ok)
+{
+	if (!ok)
+		_exit(SONDE_EXIT_ENVIRONMENT);
+}
+
 static void child_fds(int a, int b, int c)
 {
 	int keep[KEEP] = { a, b, c, sandbox_is_widened() ? 2 : -1 };
 
-	proc_close_all_but(keep, KEEP);
+	child_must(proc_close_all_but(keep, KEEP));
 }
 
 static void limit(int what, rlim_t most)
 {
 	struct rlimit l = { most, most };
 
-	setrlimit((__rlimit_resource_t)what, &l);
+	child_must(setrlimit((__rlimit_resource_t)what, &l) == 0);
 }
 
 /* What the sandbox lacks, as the engine's own last or first word. */
@@ -198,7 +206,7 @@ static int fork_loader(Run *r)
 	proc_die_with(r->self_fd);
 	child_signals();
 	int keep[] = { fds.engine, fds.cmd, fds.netd, r->o->write_fd, r->o->record_fd, sandbox_is_widened() ? 2 : -1 };
-	proc_close_all_but(keep, sizeof keep / sizeof *keep);
+	child_must(proc_close_all_but(keep, sizeof keep / sizeof *keep));
 	_exit(loader_main(r->o, &fds));
 }
 
@@ -300,6 +308,7 @@ static void note(Run *r, const Msg *m)
 		r->gate_ended = true;
 		r->gate_exit = m->gate_end.exit;
 	}
+	r->said_why |= m->type == MSG_FAIL || (m->type == MSG_GATE_END && m->gate_end.message.n);
 	if (m->type == MSG_DONE) {
 		r->engine_told = true;
 		r->engine_exit = m->done.exit;
@@ -322,6 +331,8 @@ static bool take(Run *r, int *fd, char from)
 		note(r, &m);
 	if (n > 0 && n <= RUN_BUF && got == MSG_EMPTY)
 		return true;
+	if (n)
+		r->engine_exit = run_fail(r, SONDE_EXIT_ENVIRONMENT, "what a process of the run says can't be read");
 	proc_close(fd);
 	return false;
 }
@@ -459,10 +470,10 @@ static int engine_end(Run *r)
 {
 	char text[128];
 
+	if (r->gate_exit && (r->engine_exit >= 256 || !r->engine_told)) /* it was ended because of that */
+		return r->gate_exit;
 	if (r->engine_exit < 256)
 		return r->engine_exit < 0 ? SONDE_EXIT_ENVIRONMENT : r->engine_exit;
-	if (r->gate_exit) /* it was ended because of that */
-		return r->gate_exit;
 	snprintf(text, sizeof text, "the engine was killed by signal %d%s", r->engine_exit - 256,
 		 r->engine_exit - 256 == SIGSYS	   ? " (it tried a system call outside of its sandbox)"
 		 : r->engine_exit - 256 == SIGSEGV ? " (a fault, or a read of the time-stamp counter)"
@@ -493,7 +504,11 @@ static int run_end(Run *r)
 		r->why[0] = 0;
 		return SONDE_EXIT_INTERRUPTED;
 	}
-	return r->gate_exit ? r->gate_exit : engine;
+	int exit = r->gate_exit ? r->gate_exit : engine;
+
+	if (exit == SONDE_EXIT_ENVIRONMENT && !r->said_why)
+		run_fail(r, exit, "a process of the run failed before it could say why");
+	return exit;
 }
 
 int gate_run(const RunOptions *o, char ret_why[RUN_WHY])

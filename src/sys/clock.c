@@ -105,13 +105,13 @@ int clock_timer_fd(void)
 	return fd < 0 ? -errno : fd;
 }
 
-void clock_timer_arm(int fd, int64_t at)
+bool clock_timer_arm(int fd, int64_t at)
 {
 	struct itimerspec t = { .it_value = { .tv_sec = at / 1000000000, .tv_nsec = at % 1000000000 } };
 
 	if (at < 0)
 		t.it_value = (struct timespec){ .tv_nsec = 1 };
-	timerfd_settime(fd, TFD_TIMER_ABSTIME, &t, NULL);
+	return timerfd_settime(fd, TFD_TIMER_ABSTIME, &t, NULL) == 0;
 }
 
 void clock_timer_take(int fd)

@@ -31,9 +31,10 @@ int64_t clock_offset_ns(void);
 int clock_step_fd(void);
 bool clock_step_take(int fd);
 
-/* A timer on CLOCK_MONOTONIC; `at` 0 disarms it.  A time that has passed fires at once. */
+/* A timer on CLOCK_MONOTONIC; `at` 0 disarms it.  A time that has passed fires at once.  False: it could
+ * not be set. */
 int clock_timer_fd(void);
-void clock_timer_arm(int fd, int64_t at);
+bool clock_timer_arm(int fd, int64_t at);
 void clock_timer_take(int fd);
 
 #endif

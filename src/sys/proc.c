@@ -80,19 +80,20 @@ static int int_cmp(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-void proc_close_all_but(int *keep, size_t n)
+bool proc_close_all_but(int *keep, size_t n)
 {
 	unsigned from = 0;
+	bool ok = true;
 
 	qsort(keep, n, sizeof *keep, int_cmp);
 	for (size_t i = 0; i < n; i++) {
 		if (keep[i] < 0 || (unsigned)keep[i] < from)
 			continue;
 		if ((unsigned)keep[i] > from)
-			syscall(SYS_close_range, from, (unsigned)keep[i] - 1, 0);
+			ok = syscall(SYS_close_range, from, (unsigned)keep[i] - 1, 0) == 0 && ok;
 		from = (unsigned)keep[i] + 1;
 	}
-	syscall(SYS_close_range, from, ~0u, 0);
+	return syscall(SYS_close_range, from, ~0u, 0) == 0 && ok;
 }
 
 void proc_seal(void)

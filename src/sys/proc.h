@@ -44,8 +44,8 @@ void proc_kill(const Child *c);
  * or -ETIMEDOUT. */
 int proc_wait(Child *c, int timeout_ms);
 
-/* Closes all descriptors but these; `keep` is sorted in place. */
-void proc_close_all_but(int *keep, size_t n);
+/* Closes all descriptors but these; `keep` is sorted in place.  False: some may be open. */
+bool proc_close_all_but(int *keep, size_t n);
 
 /* Keeps the process from being traced or dumped and clears its environment. */
 void proc_seal(void);

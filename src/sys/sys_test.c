@@ -180,8 +180,7 @@ static void test_all_descriptors_but_some_are_closed(void **state)
 	if (proc_fork(&c) == 0) {
 		int keep[] = { d, -1, a };
 
-		proc_close_all_but(keep, 3);
-		_exit(fcntl(a, F_GETFD) >= 0 && fcntl(d, F_GETFD) >= 0 && fcntl(b, F_GETFD) < 0 && fcntl(0, F_GETFD) < 0);
+		_exit(proc_close_all_but(keep, 3) && fcntl(a, F_GETFD) >= 0 && fcntl(d, F_GETFD) >= 0 && fcntl(b, F_GETFD) < 0 && fcntl(0, F_GETFD) < 0);
 	}
 	assert_int_equal(proc_wait(&c, -1), 1);
 	close(a);
