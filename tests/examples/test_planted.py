@@ -28,7 +28,7 @@ def test_planted_01_three_of_fifty_lost(lab, jitter):
     seqs, times = ping(at.us, "-c50", "-i0.01", "-W0.3")
     assert sorted(set(range(1, 51)) - set(seqs)) == [5, 17, 18]
     diffs = [abs(a - b) for a, b in zip(times, times[1:])]
-    assert (statistics.mean(diffs) > 10) == jitter and (jitter or statistics.mean(diffs) < 2)
+    assert statistics.mean(diffs) > 10 if jitter else statistics.median(diffs) < 2
 
 
 def test_planted_02_large_packets_die_behind_hop_2(lab):
@@ -125,7 +125,7 @@ def test_planted_12_answers_to_the_claimed_source_come_by_r2(lab):
     for n in labs.SIZES_12:
         want = 0.013 + (n + 28) * 2e-6
         got_n = [t for (_, size), t in times.items() if size == n]
-        assert want <= statistics.median(got_n) < want + 0.001, n
+        assert want <= min(got_n) < want + 0.001, n
 
 
 def test_programs_are_the_twelve_examples():
