@@ -19,6 +19,7 @@ SRC = ROOT / "src"
 ARROWS = {
     "base": "",
     "wire": "base",
+    "tcpip": "base wire",
     "deal": "base",
     "probe": "base wire",
     "vm": "base wire deal probe",
@@ -33,7 +34,7 @@ ARROWS = {
 EXTRA = {
     "lang": {"vm/ops.def", "vm/program.h", "vm/builtins.def", "vm/builtins.h", "probe/filter.h"},
 }
-PURE = ["base", "wire", "deal", "probe", "vm", "lang"]
+PURE = ["base", "wire", "tcpip", "deal", "probe", "vm", "lang"]
 
 # What pure code may ask of libc and libmd: memory, text and hashes, no kernel, no allocation, no clock.
 ALLOWED = set("""

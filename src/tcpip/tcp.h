@@ -12,38 +12,8 @@
 #define SONDE_TCPIP_TCP_H
 
 #include "tcpip/stack.h"
-
-/* RFC 9293 3.3.2.  id, name */
-#define TCP_STATES(X)               \
-	X(CLOSED, "CLOSED")         \
-	X(LISTEN, "LISTEN")         \
-	X(SYN_SENT, "SYN-SENT")     \
-	X(SYN_RECEIVED, "SYN-RECEIVED") \
-	X(ESTABLISHED, "ESTABLISHED") \
-	X(FIN_WAIT_1, "FIN-WAIT-1") \
-	X(FIN_WAIT_2, "FIN-WAIT-2") \
-	X(CLOSE_WAIT, "CLOSE-WAIT") \
-	X(CLOSING, "CLOSING")       \
-	X(LAST_ACK, "LAST-ACK")     \
-	X(TIME_WAIT, "TIME-WAIT")
-
-#define TCP_STATE_ENUM_(id, name) TCP_##id,
-typedef enum TcpState { TCP_STATES(TCP_STATE_ENUM_) TCP_STATE_N } TcpState;
-
-/* Why a connection ended, or never began.  id, what users read, text */
-#define TCP_ERRORS(X)                                                                   \
-	X(NONE, "", "none")                                                             \
-	X(REFUSED, "refused", "the peer answered the SYN with a reset")                 \
-	X(TIMEOUT, "timeout", "no answer within the time-out")                          \
-	X(UNREACHABLE, "unreachable", "an ICMP error said so")                          \
-	X(RESET, "reset", "the peer reset the connection")                              \
-	X(ABORTED, "closed", "we reset it")                                             \
-	X(NOT_SENT, "unreachable", "our own frames were refused or had no way")
-
-#define TCP_ERROR_ENUM_(id, state, text) TCP_ERR_##id,
-typedef enum TcpError { TCP_ERRORS(TCP_ERROR_ENUM_) TCP_ERR_N } TcpError;
-
-typedef enum TcpCc { TCP_CUBIC, TCP_NEWRENO } TcpCc;
+#include "tcpip/tcp_conn.h"
+#include "tcpip/tcp_event.h"
 
 typedef struct TcpOpen {
 	Ip src, dst;
@@ -60,14 +30,13 @@ typedef struct TcpOpen {
 	int64_t timeout_ns; /* to ESTABLISHED; 0: RFC 9293's R2 */
 	int64_t keepalive_ns; /* idle time before the first probe; 0: none */
 	TcpCc cc;
-	Bytes fastopen_cookie; /* RFC 7413; empty: none */
-	Bytes fastopen_data;
+	bool fastopen;	       /* RFC 7413: offer it; without a cookie, ask for one */
+	Bytes fastopen_cookie; /* up to 16 bytes that the peer gave before; empty: none */
+	Bytes fastopen_data;   /* goes into the SYN as far as it fits, if there is a cookie */
+	uint32_t window_max;   /* the receive buffer grows to this as the rate demands; 0: stays at window */
+	bool no_auto_ack;      /* start with TcpConn.auto_ack off */
 } TcpOpen;
 
-enum { WSCALE_NONE = 255 };
-
-typedef struct TcpConn TcpConn;
-typedef struct TcpListener TcpListener;
 
 /* NULL: no memory, or the four-tuple is in use. */
 TcpConn *tcp_connect(NetStack *s, int64_t now_ns, const TcpOpen *o);
@@ -83,6 +52,18 @@ size_t tcp_send(TcpConn *c, int64_t now_ns, Bytes b);
 /* Takes up to n received bytes; window updates follow by themselves. */
 size_t tcp_recv(TcpConn *c, int64_t now_ns, uint8_t *buf, size_t n);
 size_t tcp_readable(const TcpConn *c);
+/* Copies without taking, from `off` bytes on. */
+size_t tcp_peek(TcpConn *c, size_t off, uint8_t *buf, size_t n);
+/* Room that tcp_send has now; bytes queued that never left; bytes that left unacknowledged. */
+size_t tcp_send_room(const TcpConn *c);
+uint32_t tcp_unsent(const TcpConn *c);
+uint32_t tcp_unacked(const TcpConn *c);
+/* The receive window that a segment sent now would offer. */
+uint32_t tcp_rcv_wnd(const TcpConn *c);
+/* Off: nothing that came is acknowledged further until it is on again. */
+void tcp_auto_ack(TcpConn *c, int64_t now_ns, bool on);
+/* ns below which the share q (0..1) of the round trips lay, to a factor of 1.42; 0: none measured. */
+int64_t tcp_rtt_quantile(const TcpConn *c, double q);
 bool tcp_eof(const TcpConn *c); /* the peer's FIN was reached and all before it read */
 void tcp_close(TcpConn *c, int64_t now_ns);
 void tcp_reset(TcpConn *c, int64_t now_ns);
@@ -108,9 +89,35 @@ size_t tcp_craft(const TcpConn *c, int64_t now_ns, const TcpCraft *k, uint8_t *b
  * desynchronises the connection, and for wait_ns its segments are STACK_TAKEN_AND_SHOWN. */
 void tcp_crafted(TcpConn *c, int64_t tx_ns, Bytes packet, int64_t wait_ns);
 
+/* ---- the log (TcpOpen.log) ---- */
+
+/* One segment as it was on the wire, from the IP header on, payload cut at TCP_LOG_PAYLOAD. */
+typedef struct TcpLogged {
+	int64_t ns; /* transmit stamp, or receive stamp */
+	bool out, crafted, retransmit;
+	uint32_t bytes; /* of the whole packet */
+	Bytes packet;
+} TcpLogged;
+
+enum { TCP_LOG_SEGMENTS = 4096, TCP_LOG_PAYLOAD = 128, TCP_LOG_EVENTS = 4096 };
+
+/* Segments and events that are kept, oldest first; what came before them was left out.
+ * The iterator is zero at first; what it yields lives until the next call on the stack. */
+typedef struct TcpLogIter {
+	const void *page;
+	uint32_t off, n;
+} TcpLogIter;
+bool tcp_log_next(const TcpConn *c, TcpLogIter *it, TcpLogged *ret_seg);
+bool tcp_event_next(const TcpConn *c, TcpLogIter *it, TcpEvent *ret_event);
+uint64_t tcp_log_left_out(const TcpConn *c);
+uint64_t tcp_event_left_out(const TcpConn *c);
+
 /* "connecting established refused timeout unreachable reset closing closed" */
 const char *tcp_public_state(const TcpConn *c);
 const char *tcp_state_name(TcpState s);
 const char *tcp_error_text(TcpError e);
+
+/* NULL if all that must hold of c holds, else what does not: for tests and fuzzing. */
+const char *tcp_check(const TcpConn *c);
 
 #endif
