@@ -41,7 +41,7 @@ ALLOWED = set("""
 memcpy memmove memset memcmp memchr memrchr strlen strcmp strncmp strchr strrchr strtod strstr
 vsnprintf snprintf __snprintf_chk __vsnprintf_chk __memcpy_chk __memmove_chk __memset_chk __strcpy_chk
 longjmp _setjmp __longjmp_chk __sigsetjmp abort __stack_chk_fail qsort bsearch
-fabs floor ceil fmod pow sqrt llrint llround lrint lround trunc rint round nearbyint modf log2 log log10 exp ldexp frexp isnan isinf
+fabs cbrt floor ceil fmod pow sqrt llrint llround lrint lround trunc rint round nearbyint modf log2 log log10 exp ldexp frexp isnan isinf
 _GLOBAL_OFFSET_TABLE_ __tls_get_addr floorf ceill __isoc99_sscanf strtol strtoull qsort_r hypot fmin fmax sqrtl
 __divti3 __divmodti4 __udivti3 __umodti3 __modti3 __multi3 memmem strpbrk strcspn strspn strtoll
 SHA256Init SHA256Update SHA256Final

@@ -95,6 +95,9 @@ struct NetStack {
 /* A whole TCP packet, reassembled if it came in pieces. */
 StackVerdict tcp_input(NetStack *s, int64_t now_ns, const IpPacket *ip, const StackRx *rx);
 
+/* The packet of r into buf; its length. */
+size_t tcp_loose_write(const LooseReset *r, uint8_t *buf);
+
 /* ---- ICMP, from ip to tcp (RFC 5927) ---- */
 
 typedef enum IcmpClass {

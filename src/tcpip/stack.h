@@ -77,7 +77,7 @@ void stack_notsent(NetStack *s, uint64_t tag, StackUnsent why);
 int64_t stack_wake_ns(const NetStack *s);
 void stack_advance(NetStack *s, int64_t now_ns);
 
-/* Whether stack_pull would give a packet now. */
+/* False: stack_pull would give nothing now. */
 bool stack_has_output(const NetStack *s);
 
 #endif

@@ -165,6 +165,7 @@ typedef struct ByteChain {
 	ByteBlock *head, *tail;
 	uint32_t head_off; /* of byte 0 in head */
 	uint32_t bytes;	   /* stored or reserved, from byte 0 on */
+	uint32_t blocks;
 	ByteBlock *at[2];  /* where the last access of either kind was */
 	uint32_t at_off[2]; /* the number of that block's first byte, relative to head's first byte */
 } ByteChain;
@@ -183,8 +184,9 @@ typedef struct OooRanges {
 /* A frame between pull and sent. */
 typedef struct UnsentFrame {
 	TxSeg *seg; /* NULL: nothing to be timed, or gone meanwhile */
-	uint32_t serial;
-	uint32_t log; /* number of its line in the log + 1; 0: none */
+	uint32_t what; /* of its tag: serial number and slot; 0: the slot is free */
+	void *log_line; /* in the log; NULL: not there */
+	uint64_t log_n; /* its number, from 1 */
 } UnsentFrame;
 
 struct TcpConn {
@@ -214,7 +216,9 @@ struct TcpConn {
 	uint32_t rcv_limit_max;
 	uint32_t snd_limit;    /* bytes of send buffer */
 	uint32_t fin_seq;      /* of ours, if fin_sent */
-	bool fin_sent, fin_acked, fin_received;
+	bool fin_sent, fin_acked;
+	bool fin_seen, fin_received; /* the peer's: in some segment; and all before it came */
+	uint32_t rcv_fin;      /* its number, if fin_seen */
 	bool auto_ack, nagle;
 	uint8_t snd_wscale, rcv_wscale; /* RFC 7323 2; 0 also when not agreed */
 
@@ -245,8 +249,9 @@ struct TcpConn {
 	uint32_t cwnd, ssthresh;
 	uint32_t pipe;	       /* bytes thought to be in the network */
 	uint32_t sacked, lost; /* bytes of the scoreboard in either state */
+	uint32_t sacked_segs;
 	uint32_t reno_sacked;  /* bytes that duplicate ACKs without SACK speak for */
-	uint32_t dup_acks;     /* in a row */
+	uint32_t dup_acks_row; /* RFC 5681 2 */
 	uint32_t recover;      /* RFC 6582: recovery ends when this is acknowledged */
 	uint32_t prr_delivered, prr_out, recover_flight; /* RFC 6937 */
 	uint32_t undo_cwnd, undo_ssthresh, undo_una;
@@ -257,10 +262,11 @@ struct TcpConn {
 	bool cwnd_used;	       /* the window was full since the last ACK: RFC 7661-like growth only then */
 	int64_t last_data_ns;  /* payload sent */
 	struct {
-		uint32_t w_max, w_est, cwnd_prior, w_est_acked;
-		int64_t epoch_ns;
-		double k, origin;
-		uint32_t acked;
+		uint32_t w_max, cwnd_prior;
+		uint32_t acked;	  /* bytes not yet worth a segment: RFC 3465 */
+		int64_t epoch_ns; /* 0: congestion avoidance has not begun */
+		double k, origin, w_est; /* seconds, segments, bytes */
+		double credit;	  /* of a byte */
 	} cubic;
 
 	/* ---- RFC 8985 ---- */
@@ -325,18 +331,23 @@ struct TcpConn {
 	TxSeg *seg_first, *seg_last;	 /* the scoreboard, by sequence */
 	TxSeg *sent_first, *sent_last;	 /* the same, by time sent: RFC 8985 6.2 step 5 */
 	TxSeg *sack_hint, *rtx_hint;
-	UnsentFrame unsent[STACK_UNSENT];
+	UnsentFrame *frames;	  /* STACK_UNSENT of them; NULL: none is on its way */
 	uint32_t serial;
 	LogRing *log, *events;
 	bool log_on;
 	bool ack_now;		  /* an ACK is due at once */
 	uint8_t dup_acks_due;
-	uint8_t ack_pending;	  /* full segments not acknowledged */
-	uint8_t quick_acks;	  /* first segments are acknowledged at once */
-	bool syn_due, rst_due, probe_due, keepalive_due;
-	uint8_t rst_kind;
+	uint8_t ack_pending;	  /* segments with payload not acknowledged */
+	bool syn_due, rst_due, probe_due;
+	bool rst_ack_set, rst_cleanup;
 	uint32_t rst_seq, rst_ack;
-	uint8_t probes;		  /* keep-alive or window probes in a row */
+	bool sws_override;	  /* RFC 9293 3.8.6.2.1 (4): send though it is little */
+	bool rto_provisional;	  /* the time-out was set at a pull: the stamp will move it */
+	uint8_t persist_n;	  /* window probes since the window closed */
+	uint8_t probes, keep_probes; /* window, keep-alive probes in a row without an answer */
+	int64_t keepalive_ns;	  /* idle time before the first; 0: none */
+	int64_t probed_since_ns;  /* when the row of window probes began */
+	bool in_table;		  /* found by its tuple */
 	bool dsack_due;
 	SeqRange dsack;		  /* RFC 2883 */
 	int64_t challenge_ns;	  /* RFC 5961 5: window of the limit, and how many in it */
