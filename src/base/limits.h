@@ -59,4 +59,11 @@
 #define LIMIT_RECORD_STREAM (LIMIT_RECORD - 8u * 1024 * 1024) /* of these, messages of engine and gate */
 #define LIMIT_BACKLOG (32u * 1024 * 1024) /* bytes waiting for the engine; FRAMEs beyond are dropped and counted */
 
+/* ---- connections ---- */
+#define LIMIT_PMTU_CACHE 64		/* destinations of a stack whose path MTU is remembered */
+#define LIMIT_DGRAM_QUEUE 256		/* datagrams of a socket that wait, in either direction */
+#define LIMIT_DGRAM_BYTES (256u * 1024)	/* and their bytes */
+#define LIMIT_REASM_PACKETS 16		/* packets of a stack that are put together at once */
+#define LIMIT_REASM_SOURCE 4		/* of them, of one source */
+
 #endif
