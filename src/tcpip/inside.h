@@ -113,7 +113,8 @@ typedef struct IcmpError {
 	Ip src, dst; /* as quoted: src is ours */
 	uint16_t sport, dport;
 	uint32_t seq; /* as quoted; the first 8 bytes of a TCP header always hold it */
-	uint32_t mtu; /* of the next hop, TOO_BIG only */
+	uint16_t quoted_len; /* of the whole packet quoted, as its header says */
+	uint32_t mtu; /* of the next hop, TOO_BIG only; 0: the router told none (RFC 1191 5) */
 } IcmpError;
 
 typedef enum IcmpVerdict {

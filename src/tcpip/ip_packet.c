@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tcpip/ip_packet.h"
 
-enum { IP4_BYTES = 20, IP6_BYTES = 40 };
+enum { IP4_BYTES = 20, IP6_BYTES = 40, FRAGMENT_BYTES = 8 };
 enum { EXT_HOP = 0, EXT_ROUTING = 43, EXT_FRAGMENT = 44, EXT_NONE = 59, EXT_DEST = 60 };
 enum { EXT_MAX = 8 }; /* extension headers of one packet; more serve nobody but attackers */
 
@@ -197,22 +197,33 @@ bool ip_packet_read(Bytes packet, IpPacket *ret_ip)
 
 /* ---- writing ---- */
 
+static size_t write_v6(const IpPacket *ip, size_t payload, uint8_t *buf)
+{
+	size_t extra = ip->fragment ? FRAGMENT_BYTES : 0;
+
+	put_be32(buf, 6u << 28 | (uint32_t)ip->tos << 20);
+	put_be16(buf + 4, (uint16_t)(extra + payload));
+	buf[6] = ip->fragment ? EXT_FRAGMENT : ip->proto;
+	buf[7] = ip->ttl;
+	memcpy(buf + 8, ip->src.b, 16);
+	memcpy(buf + 24, ip->dst.b, 16);
+	if (ip->fragment) { /* RFC 8200 4.5 */
+		put_be16(buf + IP6_BYTES, (uint16_t)(ip->proto << 8));
+		put_be16(buf + IP6_BYTES + 2, (uint16_t)(ip->frag_off | ip->more));
+		put_be32(buf + IP6_BYTES + 4, ip->id);
+	}
+	return IP6_BYTES + extra;
+}
+
 size_t ip_packet_write(const IpPacket *ip, size_t payload, uint8_t *buf)
 {
-	if (ip->src.v == 6) {
-		put_be32(buf, 6u << 28 | (uint32_t)ip->tos << 20);
-		put_be16(buf + 4, (uint16_t)payload);
-		buf[6] = ip->proto;
-		buf[7] = ip->ttl;
-		memcpy(buf + 8, ip->src.b, 16);
-		memcpy(buf + 24, ip->dst.b, 16);
-		return IP6_BYTES;
-	}
+	if (ip->src.v == 6)
+		return write_v6(ip, payload, buf);
 	buf[0] = 0x45;
 	buf[1] = ip->tos;
 	put_be16(buf + 2, (uint16_t)(IP4_BYTES + payload));
 	put_be16(buf + 4, (uint16_t)ip->id);
-	put_be16(buf + 6, ip->df ? 0x4000 : 0);
+	put_be16(buf + 6, (uint16_t)((ip->df ? 0x4000u : 0) | (ip->more ? 0x2000u : 0) | ip->frag_off / 8));
 	buf[8] = ip->ttl;
 	buf[9] = ip->proto;
 	memset(buf + 10, 0, 2);

@@ -24,6 +24,7 @@ typedef struct IpPacket {
 	bool fragment;	    /* payload is a piece: more, or frag_off not 0 */
 	bool more;
 	uint32_t frag_off;  /* bytes */
+	bool joined;	    /* whole, but came in pieces: ip_reassemble */
 	Bytes payload;	    /* ends where the header says: what is behind is padding */
 	Bytes whole;	    /* the packet without padding */
 } IpPacket;
@@ -32,8 +33,8 @@ typedef struct IpPacket {
  * extension header that does not fit or is not to be passed (RFC 8200 4.2: option bits 01..11). */
 bool ip_packet_read(Bytes packet, IpPacket *ret_ip);
 
-/* Header of a packet with `payload` bytes behind it, into buf (40 bytes of room); its length.
- * Of ip: src, dst, proto, ttl, tos, id, df. */
+/* Header of a packet with `payload` bytes behind it, into buf (48 bytes of room); its length.
+ * Of ip: src, dst, proto, ttl, tos, id, df; of a piece fragment, more, frag_off. */
 size_t ip_packet_write(const IpPacket *ip, size_t payload, uint8_t *buf);
 
 /* Sum of the pseudo-header (RFC 9293 3.1, RFC 8200 8.1), to start ip_csum with. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tcpip/inside.h"
+#include "tcpip/ip.h"
 
 #include "tcpip/timer_heap.h"
 
@@ -143,6 +144,9 @@ static const struct {
 	StackVerdict (*in)(NetStack *s, int64_t now_ns, const IpPacket *ip, const StackRx *rx);
 } proto_in[] = {
 	{ IP_PROTO_TCP, tcp_input },
+	{ IP_PROTO_UDP, udp_input },
+	{ IP_PROTO_ICMP, icmp_input },
+	{ IP_PROTO_ICMPV6, icmp_input },
 };
 
 StackVerdict stack_input(NetStack *s, int64_t now_ns, Bytes packet, const StackRx *rx)
@@ -155,7 +159,10 @@ StackVerdict stack_input(NetStack *s, int64_t now_ns, Bytes packet, const StackR
 		s->counts.malformed++;
 		return STACK_NOT_OURS;
 	}
-	for (size_t i = 0; i < sizeof proto_in / sizeof *proto_in && !ip.fragment; i++) {
+	/* A piece is nobody's, its packet may be somebody's. */
+	if (ip.fragment && !ip_reassemble(s, now_ns, &ip, &ip))
+		return STACK_NOT_OURS;
+	for (size_t i = 0; i < sizeof proto_in / sizeof *proto_in; i++) {
 		if (proto_in[i].proto == ip.proto)
 			return proto_in[i].in(s, now_ns, &ip, rx);
 	}
@@ -239,12 +246,15 @@ bool stack_has_output(const NetStack *s)
 
 int64_t stack_wake_ns(const NetStack *s)
 {
-	return s->heap ? s->heap->due_ns : STACK_NEVER;
+	int64_t pieces = ip_wake_ns(s), own = s->heap ? s->heap->due_ns : STACK_NEVER;
+
+	return pieces < own ? pieces : own;
 }
 
 void stack_advance(NetStack *s, int64_t now_ns)
 {
 	see_time(s, now_ns);
+	ip_advance(s, now_ns);
 	while (s->heap && s->heap->due_ns <= now_ns) {
 		Endpoint *e = s->heap;
 
