@@ -5,7 +5,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 PY     := /usr/bin/python3
 
-.PHONY: all help deps deps-test demo check san fuzz bench lint install clean
+.PHONY: all help deps deps-test demo check san fuzz bench packetdrill lint install clean
 
 all: $(BUILD)/build.ninja  ## build $(BUILD)/sonde
 	@ninja -C $(BUILD)
@@ -36,6 +36,10 @@ fuzz: deps-test  ## each fuzz target for FUZZ_TIME seconds (60), side by side
 
 bench: deps-test all  ## figures against peers in the same run, as in BENCH.md
 	@$(PY) tests/bench/run.py --sonde $(BUILD)/sonde --judge
+
+packetdrill: $(BUILD)/build.ninja  ## packetdrill's public scripts against our stack; PACKETDRILL=its checkout, built
+	@ninja -C $(BUILD) tests/libsonde_packetdrill.so
+	@$(PY) tests/packetdrill/run.py $(PACKETDRILL) --build $(BUILD)
 
 lint: deps-test all  ## structure, style, warnings of clang
 	@scripts/arrows.py $(BUILD)

@@ -5,7 +5,7 @@ import sys
 
 from common import HERE, options
 
-BENCHES = ["start", "check", "vm", "pcap", "stamps", "rate", "answers"]
+BENCHES = ["start", "check", "vm", "pcap", "stamps", "rate", "answers", "stack"]
 
 
 def main():
