@@ -33,6 +33,8 @@
 #define LIMIT_PEER_TOTAL (16u * 1024)	/* and in a run, with full=True */
 #define LIMIT_SNIFF_QUEUE 65536		/* received packets kept since the last mark */
 #define LIMIT_OUTSTANDING 65536		/* probes that wait for an answer */
+#define LIMIT_CONN_PACKETS 4096	/* segments of one connection that are kept */
+#define LIMIT_SEND_BUFFER (16u * 1024 * 1024) /* bytes that one connection queues */
 #define LIMIT_LISTED 4096		/* late, and unsolicited, packets that one call lists; all are counted */
 
 /* ---- messages and gate ---- */

@@ -201,12 +201,8 @@ static void doc_warning(Str topic, Sb *out)
 static const struct Later {
 	const char *name, *text;
 } later[] = {
-	{ "connect", "TCP connections of an own stack" },
-	{ "listen", "accepting TCP connections" },
-	{ "datagram", "UDP send and recv" },
 	{ "tls", "a TLS handshake and the certificate" },
 	{ "http", "a request, with its timings" },
-	{ "load", "background load, TCP or UDP" },
 };
 
 static void doc_later(Str topic, Sb *out)

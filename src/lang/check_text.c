@@ -163,6 +163,8 @@ static void worst_text(const Manifest *m, Sb *out)
 			sb_cstr(out, " of them SYN");
 		}
 	}
+	if (w->connections)
+		sb_cstr(out, ", and what its connections carry");
 	sb_cstr(out, "\n  budget: ");
 	number(out, (uint64_t)bound_value(b, BOUND_PACKETS));
 	sb_cstr(out, " packets, ");
@@ -354,6 +356,7 @@ static void worst_json(const WorstCase *w, Json *j)
 	json_count(j, "least_packets", w->least_packets);
 	json_count(j, "syn", w->syn);
 	json_kbool(j, "emitting_while", w->emitting_while);
+	json_kbool(j, "connections", w->connections);
 	json_close(j, '}');
 }
 

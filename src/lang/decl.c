@@ -6,6 +6,7 @@
 
 #include "lang/parse.h"
 #include "probe/filter.h"
+#include "vm/builtins.h"
 
 #include "base/limits.h"
 
@@ -697,7 +698,7 @@ static void walk_late(Node *n, void *ctx)
 	const Node *fn = n->kind == N_CALL ? n->call.fn : NULL;
 	DeclWord w;
 
-	if (fn && fn->kind == N_NAME && fn->name.ref == REF_NONE && str_is(fn->name.sym->text, "listen"))
+	if (fn && fn->kind == N_NAME && fn->name.ref == REF_BUILTIN && fn->name.index == BI_listen)
 		read_listen(r, n);
 	if (is_decl_name(fn ? fn : n, &w))
 		late(r, n, decl_rows[w].word, w != DECL_BUDGET);

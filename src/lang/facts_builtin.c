@@ -74,6 +74,8 @@ static const Fact *b_emit(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	uint64_t most = facts_sat_mul(times.hi, (uint64_t)(more < 0 ? 0 : more) + 1);
 
 	label_emit(f, n, p, probe, until ? most : 0);
+	for (uint32_t i = 0; which != BI_send && probe->kind == T_PACKET && i < probe->n; i++)
+		label_waited(f, label_answer(f, probe->stack[i]));
 	if (which != BI_send)
 		label_waits(f, n, c->arg[sig_param(c->sig, STR("timeout"))], (uint64_t)(more < 0 ? 0 : more) + 1);
 	facts_emit(f, probe, c->node[0], (Len){ times.lo, most });
@@ -179,8 +181,7 @@ static const Fact *b_sleep(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	return mk(f, T_NONE);
 }
 
-/* Which versions of IP a destination may have; all, if it is not known. */
-static void ip_versions(const Fact *dst, bool *ret_v4, bool *ret_v6)
+void facts_ip_versions(const Fact *dst, bool *ret_v4, bool *ret_v6)
 {
 	bool known = (dst->kind == T_IP || dst->kind == T_NET) && dst->vals;
 
@@ -219,7 +220,7 @@ static const Fact *b_l3(Facts *f, Node *n, BuiltinFunc which, CallArgs *c)
 	dst = destination(f, dst, c->node[0]);
 	if (fact_quiet(dst))
 		return dst;
-	ip_versions(dst, &v4, &v6);
+	facts_ip_versions(dst, &v4, &v6);
 	for (int six = 0; six < 2; six++) {
 		if (!(six ? v6 : v4))
 			continue;
@@ -354,6 +355,10 @@ static BuiltinRule *const rules[BI_N] = {
 	[BI_at_ttl] = b_at_ttl,
 	[BI_resolver] = b_resolver,
 	[BI_fail] = b_exit,
+	[BI_connect] = b_connect,
+	[BI_datagram] = b_connect,
+	[BI_load] = b_connect,
+	[BI_listen] = b_listen,
 	[BI_interfaces] = b_local,
 	[BI_routes] = b_local,
 	[BI_route] = b_local,
@@ -413,8 +418,11 @@ const Fact *facts_builtin(Facts *f, Node *n, BuiltinFunc which)
 		label_stops_at(f, n->call.arg[0].value);
 	bool ok = facts_bind_args(f, n, &c) && facts_fit_args(f, &c);
 
-	if (builtin_funcs[which].effect == EFFECT_EMIT || builtin_funcs[which].effect == EFFECT_WAIT)
-		label_wait(f, n, which, &c);
+	if (builtin_funcs[which].effect == EFFECT_EMIT || builtin_funcs[which].effect == EFFECT_WAIT) {
+		if (rules[which] != b_connect && rules[which] != b_listen) /* they say themselves whom it concerns */
+			label_wait(f, n, which, &c);
+		env_waited(f);
+	}
 	if (f->env->dead)
 		return mk(f, T_NEVER);
 	if (!ok && which != BI_exit) {

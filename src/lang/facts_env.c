@@ -83,7 +83,8 @@ static const Refine *refine_join(Facts *f, const Refine *a, const Refine *b)
 					 &(Refine){ .var = r->var,
 						    .path = r->path,
 						    .fact = x,
-						    .loose = r->loose || o->loose });
+						    .loose = r->loose || o->loose,
+						    .live = r->live || o->live });
 	}
 	return same ? a : out;
 }
@@ -268,11 +269,12 @@ bool facts_path_eq(const Node *a, const Node *b)
 	}
 }
 
-typedef enum Firm { FIRM, LOOSE, NO_PATH } Firm;
+/* Where a path leads through: values, which nobody can change; lists and dicts, whose
+ * items stay until somebody changes one; live objects, which stay as they are until
+ * somebody waits; or elsewhere. */
+typedef enum Firm { FIRM = 0, LOOSE = 1, LIVE = 2, NO_PATH = 4 } Firm;
 
-/* Does the path lead through values only, which nobody can change; through lists
- * and dicts too, whose items stay until somebody changes one; or elsewhere? */
-static Firm path_firm(Facts *f, const Node *path)
+static unsigned path_firm(Facts *f, const Node *path)
 {
 	const Node *obj = path->kind == N_ATTR	  ? path->attr.obj
 			  : path->kind == N_INDEX ? path->index.obj
@@ -288,17 +290,17 @@ static Firm path_firm(Facts *f, const Node *path)
 	f->quiet--;
 	if (x->kind == T_SET || x->kind == T_UNION)
 		return NO_PATH;
-	Firm outer = path_firm(f, obj), own = x->kind == T_LIST || x->kind == T_DICT ? LOOSE : FIRM;
+	Firm own = x->kind == T_LIST || x->kind == T_DICT ? LOOSE : fact_is_live(x) ? LIVE : FIRM;
 
-	return outer > own ? outer : own;
+	return path_firm(f, obj) | own;
 }
 
 void env_refine(Facts *f, const Node *path, const Fact *x)
 {
 	const Var *v = facts_path_var(f, path);
-	Firm firm = v ? path_firm(f, path) : NO_PATH;
+	unsigned firm = v ? path_firm(f, path) : NO_PATH;
 
-	if (firm == NO_PATH)
+	if (firm & NO_PATH)
 		return;
 	x = label_refined(f, path, x);
 	if (path->kind == N_NAME && assignable(f, v)) {
@@ -310,23 +312,39 @@ void env_refine(Facts *f, const Node *path, const Fact *x)
 	}
 	Refine *r = arena_new(f->a, Refine);
 
-	*r = (Refine){ .next = f->env->refine, .var = v, .path = path, .fact = x, .loose = firm == LOOSE };
+	*r = (Refine){ .next = f->env->refine, .var = v, .path = path, .fact = x, .loose = firm & LOOSE,
+			.live = firm & LIVE };
 	f->env->refine = r;
 }
 
-void env_touch(Facts *f)
+static bool dropped(const Refine *r, bool touched)
+{
+	return r->live || (touched && r->loose);
+}
+
+static void drop_refines(Facts *f, bool touched)
 {
 	const Refine *keep = NULL;
 	bool any = false;
 
 	for (const Refine *r = f->env->refine; r; r = r->next)
-		any |= r->loose;
+		any |= dropped(r, touched);
 	if (!any)
 		return;
 	for (const Refine *r = f->env->refine; r; r = r->next)
-		if (!r->loose)
+		if (!dropped(r, touched))
 			keep = refine_add(f, keep, r);
 	f->env->refine = keep;
+}
+
+void env_touch(Facts *f)
+{
+	drop_refines(f, true);
+}
+
+void env_waited(Facts *f)
+{
+	drop_refines(f, false);
 }
 
 const Fact *env_refined(Facts *f, const Node *path)

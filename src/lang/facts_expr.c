@@ -602,6 +602,8 @@ static const Fact *attr_one(Facts *f, const Fact *x, Node *n)
 		d->hint = STR("start with a duration: 0s");
 		return facts_bad(f);
 	}
+	if (fact_is_live(x))
+		return facts_live_attr(f, x, (BuiltinAttr)at, n);
 	const Fact *v = mk_from(
 		f, facts_sig_fact(f, sig_attr(&f->sigs, (BuiltinAttr)at), &(CallArgs){ .self = x }, n, 0), n);
 

@@ -151,13 +151,30 @@ static void do_loop(Facts *f, Round *r, Len n, Nodes orelse)
 /* ---- while ---- */
 
 typedef struct Seek {
-	bool now, wait;
+	Facts *f;
+	bool now, live, wait;
 } Seek;
+
+/* What a loop over a live object does; its body was walked before. */
+static void seek_live(Seek *s, const Node *n)
+{
+	const Node *attr = n->kind == N_CALL ? n->call.fn : n;
+	const Fact *x = attr->kind == N_ATTR ? label_seen(s->f, attr->attr.obj) : NULL;
+
+	if (!x || !fact_is_live(x))
+		return;
+	int m = n->kind == N_CALL ? builtin_method(fact_owners[x->kind], attr->attr.sym->text) : -1;
+
+	s->live |= n->kind == N_ATTR && builtin_attr(fact_owners[x->kind], attr->attr.sym->text) >= 0;
+	s->wait |= m >= 0 && builtin_methods[m].effect == EFFECT_WAIT;
+}
 
 static void seek(Node *n, void *ctx)
 {
 	Seek *s = ctx;
 
+	if (n->kind == N_CALL || n->kind == N_ATTR)
+		seek_live(s, n);
 	if (n->kind == N_CALL && n->call.fn->kind == N_NAME) {
 		const Node *fn = n->call.fn;
 
@@ -173,17 +190,18 @@ static void seek(Node *n, void *ctx)
 
 static void warn_spin(Facts *f, Node *n)
 {
-	Seek s = { 0 }, test = { 0 };
+	Seek s = { .f = f }, test = { .f = f };
 
 	seek(n->branch.test, &test);
 	for (uint32_t i = 0; i < n->branch.body.n; i++)
 		seek(n->branch.body.p[i], &s);
-	if (!(test.now || s.now) || s.wait || test.wait || !n->branch.body.n)
+	if (!(test.now || s.now || test.live || s.live) || s.wait || test.wait || !n->branch.body.n)
 		return;
 	const Node *first = n->branch.body.p[0];
 	LineCol lc = line_col(f->in->ast->files.p[n->file].text, first->span.from);
 	Diag *d = facts_say(f, "W-SPIN", n->branch.test,
-			    "this loop asks for the time over and over, without waiting in between");
+			    "this loop asks for %s over and over, without waiting in between",
+			    test.now || s.now ? "the time" : "what changes in waits only");
 	Sb t = sb(f->a);
 
 	if (lc.col > 1 && line_col(f->in->ast->files.p[n->file].text, n->span.from).line != lc.line) {
@@ -199,8 +217,8 @@ void facts_do_while(Facts *f, Node *n)
 {
 	Round r = { .n = n };
 
-	warn_spin(f, n);
 	do_loop(f, &r, (Len){ 0, LEN_INF }, n->branch.orelse);
+	warn_spin(f, n);
 }
 
 /* ---- for ---- */
@@ -296,7 +314,9 @@ static bool call_has_effect(const Node *n)
 		return true;
 	static const char *const change[] = { "append",	 "clear",  "extend",  "insert", "pop",
 					      "popitem", "remove", "reverse", "sort",	"setdefault",
-					      "update",	 "add",	   "discard" };
+					      "update",	 "add",	   "discard", "send",   "recv",
+					      "flush",	 "wait",   "close",   "reset",  "accept",
+					      "stop" };
 
 	for (size_t i = 0; i < sizeof change / sizeof *change; i++)
 		if (str_is(fn->attr.sym->text, change[i]))

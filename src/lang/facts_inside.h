@@ -18,6 +18,7 @@ typedef struct Refine {
 	const Node *path;
 	const Fact *fact;
 	bool loose; /* leads through a list or dict: holds until something changes one */
+	bool live;  /* leads through a connection: holds until somebody waits */
 } Refine;
 
 /* What is known at a point of the program. */
@@ -196,8 +197,10 @@ void env_set(Facts *f, const Var *v, const Fact *x);
 /* Narrowing: what `path` now is. */
 void env_refine(Facts *f, const Node *path, const Fact *x);
 const Fact *env_refined(Facts *f, const Node *path);
-/* A list, dict or set was changed. */
+/* A list, dict or set was changed, or something of which nobody knows what. */
 void env_touch(Facts *f);
+/* Time passed: what goes on in the background has another state. */
+void env_waited(Facts *f);
 const Var *facts_path_var(Facts *f, const Node *path);
 bool facts_path_eq(const Node *a, const Node *b);
 void facts_leave(Facts *f, Door *d);	   /* everything here leaves by that door */
@@ -380,6 +383,15 @@ void facts_note_filter(Facts *f, const Fact *filter, Node *n);
 void facts_note_iface(Facts *f, const Fact *iface, Node *n);
 void facts_note_local(Facts *f, LocalKind k, const Fact *dst, Node *n);
 void manifest_finish(Facts *f);
+
+/* Which versions of IP a destination may have; both, if it is not known. */
+void facts_ip_versions(const Fact *dst, bool *ret_v4, bool *ret_v6);
+
+/* ---- facts_conn.c ---- */
+/* x.name of a live object. */
+const Fact *facts_live_attr(Facts *f, const Fact *x, BuiltinAttr at, Node *n);
+/* c.auto_ack = x */
+void facts_live_store(Facts *f, const Fact *live, Node *target, const Fact *x, Node *value);
 
 /* ---- facts_names.c ---- */
 typedef struct Near {

@@ -130,6 +130,7 @@ static const Fact *join_same(Facts *f, const Fact *a, const Fact *b)
 		x->field = NULL;
 	x->taken &= b->taken;
 	x->one = a->one == b->one ? a->one : 0;
+	x->gen = a->gen < b->gen ? a->gen : b->gen;
 	if (!x->vals && !x->origin)
 		x->origin = b->origin;
 	if (a->n != b->n && a->kind != T_FUNC) { /* a result of which only the type is known */
@@ -249,7 +250,7 @@ const Fact *facts_join(Facts *f, const Fact *a, const Fact *b)
 		return a->kind == T_ANY && a->label == all ? a : label_add(f, mk(f, T_ANY), all);
 	}
 	facts_step(f, 1);
-	if (fact_eq(a, b) && (!a->cell || a->gen <= b->gen))
+	if (fact_eq(a, b) && ((!a->cell && !fact_is_live(a)) || a->gen <= b->gen))
 		return a;
 	const Fact *x = join_some(f, a, b);
 

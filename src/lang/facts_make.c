@@ -203,7 +203,7 @@ const Fact *mk_items(Facts *f, const Fact *x, const Fact *const *item)
 
 const Fact *mk_aged(Facts *f, const Fact *x)
 {
-	if (x->cell && x->gen) {
+	if ((x->cell || fact_is_live(x)) && x->gen) {
 		Fact *y = mk_copy(f, x);
 
 		y->gen = 0;

@@ -253,6 +253,11 @@ static const Fact *by_owner(Facts *f, Node *n, BuiltinMethod m, CallArgs *c)
 		return m_packet(f, n, m, c);
 	case OWNER_NET:
 		return m_net_hosts(f, n, c->self);
+	case OWNER_CONN:
+	case OWNER_LISTENER:
+	case OWNER_UDP:
+	case OWNER_LOAD:
+		return m_live(f, n, m, c);
 	default:
 		return mk_from(f, facts_ret_of(f, c, n), n);
 	}
@@ -280,6 +285,8 @@ const Fact *facts_method(Facts *f, Node *n, const Fact *self)
 	    str_is(str_c(c.name), "pop") || str_is(str_c(c.name), "popitem") ||
 	    str_is(str_c(c.name), "setdefault"))
 		env_touch(f);
+	if (builtin_methods[m].effect != EFFECT_NONE)
+		env_waited(f);
 	const Fact *x = by_owner(f, n, (BuiltinMethod)m, &c);
 
 	if (self->cell)

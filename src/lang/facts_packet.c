@@ -51,7 +51,7 @@ static bool fields_eq(const Stack *a, const Stack *b)
 static bool same_shape(const Stack *a, const Stack *b)
 {
 	return a->built == b->built && a->n == b->n && memcmp(a->id, b->id, a->n) == 0 &&
-	       a->must == b->must && a->mustnot == b->mustnot && a->quote == b->quote &&
+	       a->must == b->must && a->mustnot == b->mustnot && a->quote == b->quote && a->of_conn == b->of_conn &&
 	       !a->quoted == !b->quoted;
 }
 
@@ -329,8 +329,9 @@ static const Fact *shape_of_answer(Facts *f, const Stack *s)
 	if (trans == WIRE_ICMP || trans == WIRE_ICMPV6)
 		return error;
 	uint64_t no = may_be_tunnel(s, trans) ? 0 : net_not | excludes(trans);
+	const Fact *direct = mk_stack(f, WIRE_BIT(net) | WIRE_BIT(trans), no, NULL);
 
-	return facts_join(f, mk_stack(f, WIRE_BIT(net) | WIRE_BIT(trans), no, NULL), error);
+	return s->of_conn ? direct : facts_join(f, direct, error);
 }
 
 /* Layers that matching compares.  Of what may be a tunnel, those inside are the peer's own. */
@@ -759,6 +760,12 @@ const Fact *packet_at_ttl(Facts *f, const Fact *p, const Fact *ttl, Node *n)
 
 		s[i] = at < 0 ? p->stack[i]
 			      : stack_with(f, p->stack[i], (unsigned)at >> 8, (unsigned)at & 0xff, ttl, n);
+		if (s[i]->of_conn) { /* what routers say to it is wanted */
+			Stack *t = arena_copy(f->a, s[i], sizeof *t);
+
+			t->of_conn = false;
+			s[i] = t;
+		}
 	}
 	Fact *y = mk_copy(f, p);
 

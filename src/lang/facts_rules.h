@@ -12,7 +12,12 @@ typedef const Fact *BuiltinRule(Facts *f, Node *n, BuiltinFunc which, CallArgs *
 
 BuiltinRule b_abs, b_bool, b_bytes, b_count_by, b_dict, b_divmod, b_enumerate, b_int, b_ip, b_len, b_list,
 	b_map, b_max, b_pack, b_randint, b_random_bytes, b_range, b_round, b_sorted, b_str, b_sum,
-	b_summarize, b_zip;
+	b_summarize, b_zip, b_connect, b_listen;
+
+/* ---- facts_conn.c ---- */
+
+/* A method of a live object. */
+const Fact *m_live(Facts *f, Node *n, BuiltinMethod which, CallArgs *c);
 
 bool facts_fit_args(Facts *f, CallArgs *c);
 const Fact *facts_ret_of(Facts *f, const CallArgs *c, const Node *n);

@@ -266,6 +266,10 @@ static void store_attr(Facts *f, Node *target, const Fact *x, Node *value)
 
 	if (fact_quiet(p))
 		return;
+	if (fact_is_live(p)) {
+		facts_live_store(f, p, target, x, value);
+		return;
+	}
 	if (p->kind != T_PACKET) {
 		facts_say(f, "E-TYPE", target, "%.*s never changes: .%.*s can't be assigned",
 			  STR_ARG(facts_a_text(f, p)), STR_ARG(target->attr.sym->text));

@@ -294,13 +294,13 @@ static bool one_address(const Origin *o)
 	return o->sym || o->peer.name.n || ip_eq(o->peer.lo, o->peer.hi);
 }
 
-/* A verb's peer is who was given to it, where that is one. */
+/* A verb's peer is who was given to it, where that is one; whoever connects is who may. */
 static uint16_t same_peer(Facts *f, uint16_t addr)
 {
 	const Origin *o = label_origin_at(f, addr);
 	const OnePeer *p = &f->labels->sym.p[o->sym];
 
-	if (!o->sym || !p->verb || !p->ground || p->ground->any || p->ground->no != 1 ||
+	if (!o->sym || !p->ground || p->ground->any || p->ground->no != 1 ||
 	    !one_address(label_origin_at(f, p->ground->origin[0])))
 		return addr;
 	return same_peer(f, p->ground->origin[0]);
@@ -345,4 +345,5 @@ void labels_walk_begin(Facts *f)
 
 	ls->pc = ls->cont = ls->brk = ls->ret = ls->ended = ls->may_end = NULL;
 	ls->wait_ns = 0;
+	ls->waited.n = ls->loads.n = 0;
 }

@@ -97,6 +97,9 @@ bool label_own(Facts *f, const Label *l, const Label *peers);
 
 /* ---- label_value.c: what values carry ---- */
 
+/* What an expression was when it was last evaluated, or NULL. */
+const Fact *label_seen(const Facts *f, const Node *n);
+
 /* All that x and everything in it tells. */
 const Label *label_deep(Facts *f, const Fact *x);
 /* What a comparison tells, whose operands were just evaluated. */
@@ -142,10 +145,24 @@ const Fact *label_sr1(Facts *f, const Fact *what, const Fact *probe, const Fact 
 const Fact *label_from_verb(Facts *f, const Node *def, const Fact *const *arg, const Fact *x);
 void label_method(Facts *f, BuiltinMethod which, const struct CallArgs *c);
 
+/* ---- label_conn.c: live objects ---- */
+
+/* What comes from the other end of a live object. */
+const Label *label_live(Facts *f, const Fact *x);
+/* v is that attribute of x; what a method of self gave. */
+const Fact *label_live_attr(Facts *f, const Fact *x, BuiltinAttr at, const Fact *v);
+const Fact *label_live_method(Facts *f, const Fact *self, const Node *call, const Fact *x);
+/* The program waited until l let it go on. */
+void label_waited(Facts *f, const Label *l);
+/* A load begins; bounded: it ends by itself. */
+void label_load(Facts *f, const Node *at, const Fact *x, bool bounded);
+
 /* ---- label_one.c: one address that is not known ---- */
 
 /* x as the name at that node is set to it (verb: as the peer of the call there). */
 const Fact *label_one(Facts *f, const Node *name, const Fact *x, bool verb);
+/* One of these addresses, nobody knows which: whoever connected at that call. */
+const Fact *label_accepted(Facts *f, const Node *call, const Fact *peers);
 /* x, or a label, as it is read out of c. */
 const Fact *label_read(Facts *f, const Fact *c, const Fact *x);
 const Label *label_read_label(Facts *f, const Fact *c, const Label *l);
@@ -194,6 +211,12 @@ void labels_walk_begin(Facts *f);
 /* send, sr, sr1: the packets of list or packet `what`, all like `probe`. */
 /* until: after at most how many packets an answer may end it; 0: none does. */
 void label_emit(Facts *f, Node *call, const Fact *what, const Fact *probe, uint64_t until);
+/* A call on a live object, or the one that makes it (opens): all that is given goes to its peer. */
+void label_live_call(Facts *f, Node *call, const Fact *live, const struct CallArgs *c, bool opens);
+/* It cuts off what the object still sends. */
+void label_cut(Facts *f, Node *call, const Fact *live);
+/* An attribute of it is set. */
+void label_live_set(Facts *f, Node *target, const Fact *live, const Fact *x, const Node *value);
 /* sr(stop=): the function's answer ends the wait. */
 void label_stop(Facts *f, const Fact *fn, const Fact *result);
 /* Something waits d here, `times` times. */

@@ -501,8 +501,10 @@ void label_wait(Facts *f, Node *call, BuiltinFunc which, const CallArgs *c)
 		label_waits(f, call, c->arg[d], 1);
 	if (f->silent || f->frame->lib || !(o.peers = labels_peers(f)))
 		return;
-	if (!emits)
+	if (!emits) {
 		reach_here(f, o.peers, call);
+		label_waited(f, which == BI_sniff ? label_any(f, LABEL_CONTENT) : label_deep(f, c->arg[0]));
+	}
 	for (uint32_t i = emits; i < c->sig->n; i++) {
 		const Fact *x = c->arg[i];
 
@@ -513,6 +515,72 @@ void label_wait(Facts *f, Node *call, BuiltinFunc which, const CallArgs *c)
 		part(&o, str_printf(f->a, "%s.%.*s", c->name, STR_ARG(c->sig->param[i].name)), c->node[i],
 		     label_deep(f, x), value_bits(x, 32), false);
 	}
+	charge(&o, true);
+}
+
+/* ---- live objects ---- */
+
+/* "payload", "recv.max" */
+static Str argument(Facts *f, const CallArgs *c, uint32_t i)
+{
+	Str name = c->sig->param[i].name;
+
+	return c->self && str_is(name, "data") ? STR("payload")
+					       : str_printf(f->a, "%s.%.*s", c->name, STR_ARG(name));
+}
+
+static Out out_to(Facts *f, Node *call, const Fact *live)
+{
+	Out o = { .f = f, .call = call, .what_node = call, .endpoint = label_live(f, live) };
+
+	o.peers = label_peers(f, o.endpoint);
+	add_peers(f, o.peers);
+	reach_here(f, o.peers, call);
+	reach(f, live->label, o.peers, call);
+	return o;
+}
+
+void label_live_call(Facts *f, Node *call, const Fact *live, const CallArgs *c, bool opens)
+{
+	if (f->silent)
+		return;
+	Out o = out_to(f, call, live);
+
+	for (uint32_t i = 0; i < c->sig->n; i++) {
+		const Fact *x = c->arg[i];
+
+		if (!x || x->kind == T_FUNC)
+			continue;
+		reach(f, label_deep(f, x), o.peers, call);
+		part(&o, argument(f, c, i), c->node[i], label_deep(f, x), value_bits(x, 0), opens && !i && x->taken);
+	}
+	for (uint32_t i = 0; i < c->nrest; i++)
+		part(&o, str_c(c->name), c->rest_node[i], label_deep(f, c->rest[i]), value_bits(c->rest[i], 0), false);
+	charge(&o, true);
+}
+
+void label_live_set(Facts *f, Node *target, const Fact *live, const Fact *x, const Node *value)
+{
+	if (f->silent)
+		return;
+	Out o = out_to(f, target, live);
+
+	reach(f, label_deep(f, x), o.peers, target);
+	part(&o, target->attr.sym->text, value, label_deep(f, x), value_bits(x, 1), false);
+	charge(&o, true);
+}
+
+/* guardrails.md 5, rule 2: how much was sent by then is for those to say who were waited for. */
+void label_cut(Facts *f, Node *call, const Fact *live)
+{
+	enum { CUT_BITS = 32 };
+	const Label *l = f->silent ? NULL : label_waited_since(f, live->gen);
+
+	if (!l)
+		return;
+	Out o = out_to(f, call, live);
+
+	part(&o, STR("when it ends"), call, l, CUT_BITS, false);
 	charge(&o, true);
 }
 
@@ -560,6 +628,7 @@ void label_verb(Facts *f, Node *call, Node *def, const Fact **arg, Node *const *
 	if (!label_is_verb(f, def) || f->silent)
 		return;
 	o.peers = verb_peers(f, def, arg);
+	label_waited(f, o.peers);
 	reach_here(f, o.peers, call);
 	for (uint32_t i = 0; i < def->func.n; i++) {
 		const Param *p = &def->func.param[i];
@@ -655,6 +724,8 @@ void labels_finish(Facts *f, LabelMarks *marks)
 			       ls->cost[i].path);
 	marks->cost = ls->cost;
 	bool alone = !ls->peers || label_own(f, ls->peers, ls->peers);
+	if (!ls->end_paid)
+		ls->end_paid = label_loads_cut(f);
 	bool late = !alone && !ls->end_paid && ls->wait_ns > time_bound(f);
 
 	if (late)

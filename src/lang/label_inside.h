@@ -7,6 +7,18 @@
 
 #include "lang/facts_inside.h"
 
+/* When whoever waited did so last for these peers: Fact.gen's time. */
+typedef struct Waited {
+	const Label *on;
+	uint64_t last;
+} Waited;
+
+/* A load that ends with the run. */
+typedef struct OpenLoad {
+	const Fact *load;
+	const Node *at;
+} OpenLoad;
+
 struct Labels {
 	Map sets, joins, origins, sites;
 	VEC(const Label *) set; /* by id */
@@ -30,6 +42,8 @@ struct Labels {
 	const Label *peers;   /* all that the program sends to */
 	uint32_t peers_read;  /* the last walk that asked for them */
 	const Label *all_reach; /* peers reached by what depends on all sites */
+	VEC(Waited) waited;   /* in this walk */
+	VEC(OpenLoad) loads;
 	uint64_t wait_ns;     /* how long it may wait in all */
 	const Node *wait_at;  /* the first place */
 	const Node *end_paid; /* what may end the run matters to others: where */
@@ -43,14 +57,17 @@ typedef struct IdSet {
 	bool full;
 } IdSet;
 
-/* What an expression was when it was last evaluated, or NULL; all that it tells. */
-const Fact *label_seen(const Facts *f, const Node *n);
+/* All that an expression told when it was last evaluated. */
 const Label *label_deep_of(Facts *f, const Node *n);
 /* The join over the arguments of a call. */
 const Label *label_args(Facts *f, const Node *call, const Label *(*of)(Facts *f, const Node *n));
 /* Of a packet that came; of all that answers. */
 const Label *label_content(Facts *f, const Stack *s);
 const Label *label_answers(Facts *f, const Fact *answers);
+/* Where a load is whose length others decide; NULL: there is none. */
+const Node *label_loads_cut(Facts *f);
+/* Who was waited for since then. */
+const Label *label_waited_since(Facts *f, uint64_t gen);
 /* x is the value of n: may its evaluation have been an error instead? */
 void label_may_fail(Facts *f, const Node *n, const Fact *x);
 

@@ -239,6 +239,8 @@ static void forget(Facts *f, uint16_t sym)
 	refines_resolve(&r);
 	for (size_t i = 0; i < sizeof where / sizeof *where; i++)
 		*where[i] = label_resolved(&r, *where[i]);
+	for (uint32_t i = 0; i < ls->waited.n; i++)
+		ls->waited.p[i].on = label_resolved(&r, ls->waited.p[i].on);
 }
 
 static uint16_t sym_at(Facts *f, uint64_t key)
@@ -273,14 +275,8 @@ static const Label *several(Facts *f, const Fact *x)
 	return label_own(f, l, l) ? NULL : l;
 }
 
-const Fact *label_one(Facts *f, const Node *name, const Fact *x, bool verb)
+static const Fact *bind(Facts *f, uint16_t sym, const Label *ground, const Fact *x, bool verb)
 {
-	const Label *ground = verb && x->one ? label_of(f, LABEL_MEASURED, label_origin(f, (Origin){ .sym = x->one, .proto = ORIGIN_ADDR, .port = ORIGIN_NO_PORT }))
-					     : several(f, x);
-	uint16_t sym = ground ? sym_at(f, rng_mix(f->frame->path ^ name->id) ^ verb) : 0;
-
-	if (!sym)
-		return x;
 	OnePeer *p = &f->labels->sym.p[sym];
 
 	if (p->since)
@@ -294,6 +290,24 @@ const Fact *label_one(Facts *f, const Node *name, const Fact *x, bool verb)
 
 	y->one = sym;
 	return y;
+}
+
+const Fact *label_accepted(Facts *f, const Node *call, const Fact *peers)
+{
+	const Label *ground = label_peers(
+		f, label_targets(f, peers, (Origin){ .proto = ORIGIN_ADDR, .port = ORIGIN_NO_PORT }));
+	uint16_t sym = sym_at(f, rng_mix(f->frame->path ^ call->id) ^ 2);
+
+	return sym ? bind(f, sym, ground, peers, false) : peers;
+}
+
+const Fact *label_one(Facts *f, const Node *name, const Fact *x, bool verb)
+{
+	const Label *ground = verb && x->one ? label_of(f, LABEL_MEASURED, label_origin(f, (Origin){ .sym = x->one, .proto = ORIGIN_ADDR, .port = ORIGIN_NO_PORT }))
+					     : several(f, x);
+	uint16_t sym = ground ? sym_at(f, rng_mix(f->frame->path ^ name->id) ^ verb) : 0;
+
+	return sym ? bind(f, sym, ground, x, verb) : x;
 }
 
 const Fact *label_frame_end(Facts *f, const Frame *frame, const Fact *x)

@@ -64,6 +64,11 @@ static const Label *deep(Facts *f, const Fact *x, unsigned depth)
 		return l;
 	case T_ANSWERS:
 		return label_join(f, l, label_answers(f, x));
+	case T_CONN:
+	case T_LISTENER:
+	case T_UDP:
+	case T_LOAD:
+		return label_join(f, l, label_live(f, x));
 	case T_RESULT:
 		if (!x->n)
 			return label_any(f, LABEL_CONTENT);
@@ -406,6 +411,8 @@ static const Fact *value_attr(Facts *f, const Node *n, const Fact *x)
 
 	if (!o || o->kind == T_ANSWERS)
 		return x;
+	if (fact_is_live(o)) /* label_live_attr() has said it */
+		return x;
 	x = taken(f, n, x);
 	return label_add(f, x, structured(o) || o->kind == T_RESULT ? o->label : label_deep(f, o));
 }
@@ -496,6 +503,10 @@ static const Fact *value_builtin(Facts *f, const Node *n, BuiltinFunc b, const F
 	case BI_send:
 	case BI_sr1:
 	case BI_at_ttl:
+	case BI_connect: /* what it is given goes to its peer: paid or refused there */
+	case BI_datagram:
+	case BI_listen:
+	case BI_load:
 		return x;
 	case BI_sr:
 		return label_add(f, x, label_join(f, called, label_args(f, n, outer_of)));
@@ -539,6 +550,8 @@ static const Fact *value_method(Facts *f, const Node *n, const Fact *x)
 
 	if (!self)
 		return x;
+	if (fact_is_live(self))
+		return label_live_method(f, self, n, x);
 	for (size_t i = 0; i < sizeof keep / sizeof *keep; i++)
 		keeps |= str_is(n->call.fn->attr.sym->text, keep[i]);
 	const Label *l = label_args(f, n, label_deep_of);

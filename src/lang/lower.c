@@ -252,6 +252,7 @@ static void assign_attr(Fn *f, const Node *n, Reg value)
 		layer = (WireId)obj->index.index->name.index;
 		obj = obj->index.obj;
 	}
+	code_pay(f, n, value, false);
 	code_emit(f,
 		  insn_abc(I_SETATTR, layer, expr_any(f, obj), prog_name(f->lo, n->attr.sym->text), value));
 }

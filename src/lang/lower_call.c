@@ -136,8 +136,8 @@ static void place_args(Place *c)
 	}
 }
 
-/* What a call costs; R[packets] are what it sends. */
-static void pay(Fn *f, const Node *call, Reg packets, bool sends)
+/* What a call, or setting an attribute, costs; R[packets] are what it sends. */
+void code_pay(Fn *f, const Node *call, Reg packets, bool sends)
 {
 	const LabelMarks *m = f->lo->in->marks;
 	const LabelCost *c = m && m->cost ? &m->cost[call->id] : NULL;
@@ -172,7 +172,7 @@ static void builtin_into(Fn *f, Node *n, BuiltinFunc b, Reg dst)
 	Place c = { .f = f, .call = n, .sig = s, .base = reg_temps(f, s->n) };
 
 	place_args(&c);
-	pay(f, n, c.base, builtin_funcs[b].effect == EFFECT_EMIT);
+	code_pay(f, n, c.base, b == BI_send || b == BI_sr || b == BI_sr1);
 	if (b == BI_max || b == BI_min)
 		absent_default(&c, n->call.absent);
 	code_emit(f, insn_abc(I_CALLB, s->n, dst, b, c.base));
@@ -261,7 +261,7 @@ static void def_into(Fn *f, Node *n, Node *def, Reg dst)
 	for (uint32_t i = 0; i < params; i++)
 		if (!given[i] && def->func.param[i].dflt)
 			def_default(f, def->func.param[i].dflt, base + i);
-	pay(f, n, base, false);
+	code_pay(f, n, base, false);
 	code_emit(f, insn_abc(I_CALL, 0, dst, prog_fn(f->lo, def), base));
 }
 
@@ -333,6 +333,8 @@ static void method_into(Fn *f, Node *n, Reg dst)
 	site.kw = kw;
 	vec_push(lo->a, &lo->msite, site);
 	lo->too_big |= lo->msite.n > UINT16_MAX;
+	code_pay(f, n, base, false);
+	code_meter(f, n);
 	code_emit(f, insn_abc(I_CALLM, 0, dst, lo->msite.n - 1, base));
 }
 

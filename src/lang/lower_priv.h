@@ -70,6 +70,7 @@ void code_jump_back(Fn *f, OpCode op, Reg a, Reg b, uint32_t to);
 void code_land(Fn *f, Jumps *j); /* here */
 /* Pays for the evaluation of a test, if the checker found that it is to be paid. */
 void code_meter(Fn *f, const Node *test);
+void code_pay(Fn *f, const Node *call, Reg packets, bool sends);
 static inline uint32_t code_here(const Fn *f)
 {
 	return f->code.n;

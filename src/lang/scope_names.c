@@ -120,12 +120,8 @@ static const struct {
 	{ "DNSRROpt", "write DNSRROPT" },
 	{ "Dot1AD", "write Dot1Q(...)/Dot1Q(...)" },
 	/* not in this version */
-	{ "connect", LATER "; sr1 and sr send single segments" },
-	{ "listen", LATER },
-	{ "datagram", LATER "; IP()/UDP()/b\"...\" and sr1 do one exchange" },
 	{ "tls", LATER },
 	{ "http", LATER },
-	{ "load", LATER },
 	{ "ntp", "comes with a later version; IP()/UDP(dport=123)/b\"...\" and sr1 do one exchange" },
 	{ "snmp_get", "comes with a later version" },
 	{ "dhcp_discover", "comes with a later version" },

@@ -48,6 +48,12 @@
 	X(IFACE, "Iface", IFACE)                                                                             \
 	X(ROUTE, "Route", ROUTE)                                                                             \
 	X(NEIGHBOR, "Neighbor", NEIGHBOR)                                                                    \
+	X(TIMES, "Times", TIMES)                                                                             \
+	X(EVENT, "Event", EVENT)                                                                             \
+	X(CONN, "Conn", CONN)                                                                                \
+	X(LISTENER, "Listener", LISTENER)                                                                    \
+	X(UDP, "Udp", UDP)                                                                                   \
+	X(LOAD, "Load", LOAD)                                                                                \
 	X(RESULT, "result", NONE)                                                                            \
 	X(FUNC, "function", NONE)                                                                            \
 	X(PROTO, "layer type", NONE)                                                                         \
@@ -103,11 +109,11 @@ struct Fact {
 	uint32_t n; /* items, stacks or alternatives */
 	union {
 		const Fact *const *item; /* TUPLE, RESULT (fields), UNION, STATS [0], FUNC (captured), ANSWERS
-					    [0] probe */
+					    [0] probe; CONN UDP LOAD: [0] peer [1] port; LISTENER: [0] peers */
 		const Stack *const *stack; /* PACKET */
 	};
 	Cell *cell;	    /* LIST SET DICT */
-	uint64_t gen;	    /* when this reference was made: see facts_cell.c */
+	uint64_t gen;	    /* when this reference was made: see facts_cell.c; of a live object: when it was */
 	const Node *node;   /* FUNC: LAMBDA or DEF; RESULT: its declaration */
 	const Node *origin; /* where an unknown value comes from, for messages */
 	const Label *label; /* NULL: clean */
@@ -134,6 +140,7 @@ struct Stack {
 	const FieldFact *field;
 	const Fact *quoted; /* received: the probe's fact, if it may quote one; else NULL */
 	bool quote;	    /* an ICMP error's quote: 8 bytes behind the IP header are sure */
+	bool of_conn;	    /* built by c.packet(): ICMP errors about it are the connection's */
 	const Label *tail;    /* built: of the bytes behind the last layer */
 	uint64_t tail_most;   /* of them */
 	const Label *content; /* received: of what it holds; NULL: from anybody */
@@ -188,11 +195,17 @@ Str fact_a(Arena *a, const Fact *f);
 /* "IP/UDP" of masks and order. */
 void stack_text(const Stack *s, Sb *out);
 
+/* Conn, Listener, Udp, Load: a reference to what goes on in the background. */
+static inline bool fact_is_live(const Fact *f)
+{
+	return owner_is_live(fact_owners[f->kind]);
+}
+
 /* .item is what its union holds. */
 static inline bool fact_has_items(const Fact *f)
 {
 	return f->kind == T_TUPLE || f->kind == T_RESULT || f->kind == T_UNION || f->kind == T_STATS ||
-	       f->kind == T_FUNC || f->kind == T_ANSWERS;
+	       f->kind == T_FUNC || f->kind == T_ANSWERS || fact_is_live(f);
 }
 
 static inline bool fact_is(const Fact *f, FactKind k)

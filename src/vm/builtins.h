@@ -37,11 +37,23 @@
 	X(IFACE, "Iface")            \
 	X(ROUTE, "Route")            \
 	X(NEIGHBOR, "Neighbor")      \
+	X(TIMES, "Times")            \
+	X(EVENT, "Event")            \
+	X(CONN, "Conn")              \
+	X(LISTENER, "Listener")      \
+	X(UDP, "Udp")                \
+	X(LOAD, "Load")              \
 	X(INT_TYPE, "int")     /* int.from_bytes */ \
 	X(BYTES_TYPE, "bytes") /* bytes.fromhex */
 
 #define OWNER_ENUM_(id, name) OWNER_##id,
 typedef enum BuiltinOwner { BUILTIN_OWNERS(OWNER_ENUM_) OWNER_N } BuiltinOwner;
+
+/* Owners of live objects: references to what goes on in the background. */
+static inline bool owner_is_live(BuiltinOwner o)
+{
+	return o >= OWNER_CONN && o <= OWNER_LOAD;
+}
 
 typedef enum BuiltinEffect { EFFECT_NONE, EFFECT_EMIT, EFFECT_WAIT, EFFECT_LOCAL } BuiltinEffect;
 

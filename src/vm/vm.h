@@ -122,7 +122,7 @@ ObjList *vm_list(Vm *vm, uint32_t cap);
 void vm_push(Vm *vm, ObjList *l, Value v);
 ObjTuple *vm_tuple(Vm *vm, uint32_t n); /* items None */
 Value vm_pair(Vm *vm, Value a, Value b);
-/* A result of builtins.def (ANSWERS, STATS, IFACE, ROUTE, NEIGHBOR): fields are
+/* A result of builtins.def (ANSWERS, STATS, ... EVENT): fields are
  * ATTR rows in their order, None at first: p[A_STATS_n - A_STATS_n]. */
 ObjResult *vm_result(Vm *vm, BuiltinOwner owner);
 ObjNative *vm_native(Vm *vm, BuiltinOwner owner, uint32_t n, void *data);
