@@ -22,7 +22,7 @@ ARROWS = {
     "tcpip": "base wire",
     "deal": "base",
     "probe": "base wire",
-    "vm": "base wire deal probe",
+    "vm": "base wire tcpip deal probe",
     "lang": "base wire deal",
     "lib": "base",
     "sys": "base",

@@ -35,6 +35,7 @@
 #define LIMIT_OUTSTANDING 65536		/* probes that wait for an answer */
 #define LIMIT_CONN_PACKETS 4096	/* segments of one connection that are kept */
 #define LIMIT_SEND_BUFFER (16u * 1024 * 1024) /* bytes that one connection queues */
+#define LIMIT_STACK_MEMORY (96u * 1024 * 1024) /* of the engine's, for all connections */
 #define LIMIT_LISTED 4096		/* late, and unsolicited, packets that one call lists; all are counted */
 
 /* ---- messages and gate ---- */

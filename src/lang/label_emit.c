@@ -556,7 +556,7 @@ void label_live_call(Facts *f, Node *call, const Fact *live, const CallArgs *c, 
 	}
 	for (uint32_t i = 0; i < c->nrest; i++)
 		part(&o, str_c(c->name), c->rest_node[i], label_deep(f, c->rest[i]), value_bits(c->rest[i], 0), false);
-	charge(&o, true);
+	charge(&o, !(c->self && c->sig->n == 1)); /* send() has what is paid for at hand */
 }
 
 void label_live_set(Facts *f, Node *target, const Fact *live, const Fact *x, const Node *value)

@@ -333,7 +333,7 @@ static void method_into(Fn *f, Node *n, Reg dst)
 	site.kw = kw;
 	vec_push(lo->a, &lo->msite, site);
 	lo->too_big |= lo->msite.n > UINT16_MAX;
-	code_pay(f, n, base, false);
+	code_pay(f, n, base + (n->call.n ? 1 : 0), false); /* of send(): what it is given */
 	code_meter(f, n);
 	code_emit(f, insn_abc(I_CALLM, 0, dst, lo->msite.n - 1, base));
 }

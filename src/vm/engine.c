@@ -6,7 +6,7 @@
  * what concerns the engine itself, then the caller tests its condition.  What
  * goes on in the background (resets of half-open flows) is due in each step.
  */
-#include "vm/engine_inside.h"
+#include "vm/engine_conn.h"
 
 #include "base/exits.h"
 
@@ -29,7 +29,7 @@ Engine *engine_new(Arena *a, Port *port, const EngineConfig *config)
 	e->config = *config;
 	e->now_ns = 0;
 	e->mark_ns = e->reset_due_ns = NS_NONE;
-	e->route_cache.a = e->sent_to.a = e->flow_map.a = e->claims.a = a;
+	e->route_cache.a = e->sent_to.a = e->flow_map.a = e->claims.a = e->live_map.a = a;
 	arena_init(&e->spare, arena_alloc(a, SPARE_BYTES), SPARE_BYTES, NULL);
 	e->matcher = matcher_new(a);
 	e->reasm = reassembler_new(a, &e->warnings);
@@ -262,12 +262,14 @@ bool engine_step(Engine *e, int64_t wake_at)
 	if (e->gone || e->stop)
 		return false;
 	engine_resets(e, false);
-	ask_wake(e, earlier(wake_at, e->reset_due_ns));
+	engine_conn_run(e);
+	ask_wake(e, earlier(wake_at, earlier(e->reset_due_ns, engine_conn_wake(e))));
 	if (!e->port->wait(e->port, &m)) {
 		e->gone = true;
 		return false;
 	}
 	handle(e, &m);
+	engine_conn_run(e);
 	return !e->stop;
 }
 
@@ -409,6 +411,10 @@ static BuiltinFn *const net_funcs[BI_N] = {
 	[BI_loss] = bi_loss,
 	[BI_jitter] = bi_jitter,
 	[BI_fail] = bi_fail,
+	[BI_connect] = bi_connect,
+	[BI_listen] = bi_listen,
+	[BI_datagram] = bi_datagram,
+	[BI_load] = bi_load,
 };
 
 static uint64_t host_sent(void *ctx)
@@ -435,6 +441,10 @@ void engine_host(Engine *e, VmHost *ret_host)
 	ret_host->pin = host_pin;
 	ret_host->iface_name = host_iface_name;
 	ret_host->func = net_funcs;
+	ret_host->method = net_methods;
+	ret_host->attr = net_attrs;
+	ret_host->set_attr = net_set_attr;
+	ret_host->native_text = net_live_text;
 	ret_host->leak = e->leak;
 	ret_host->sent = host_sent;
 }
@@ -444,10 +454,14 @@ void engine_finish(Engine *e, int exit)
 	int64_t until = ns_later(e->now_ns, FINISH_WAIT_MS * NS_PER_MS);
 
 	/* a stopped run still resets what it opened: clean-up is outside the budget */
+	bool whole = !exit && !e->stop;
+
 	e->finishing = true;
 	if (!e->gone) {
+		engine_conn_finish(e, whole);
 		e->stop = STOP_NONE;
 		engine_resets(e, true);
+		until = ns_later(e->now_ns, FINISH_WAIT_MS * NS_PER_MS);
 		while (e->in_flight && e->now_ns < until && engine_step(e, until))
 			;
 	}

@@ -96,6 +96,7 @@ typedef struct Call {
 
 typedef struct Tx {
 	uint32_t id; /* 0: free */
+	uint64_t stack_tag; /* a connection's; 0: a probe's or a reset */
 	uint32_t item;
 	uint64_t probe;
 	uint8_t line; /* of the statistics */
@@ -112,7 +113,33 @@ typedef struct Outgoing {
 	uint32_t item;
 	uint64_t probe;
 	bool told;
+	uint64_t stack_tag; /* of the stack's own frames */
+	int64_t wait_ns;    /* how long an answer to it is waited for */
 } Outgoing;
+
+/* ---- connections: engine_conn.h ---- */
+
+typedef struct NetStack NetStack;
+typedef struct Live Live;
+typedef struct Listener Listener;
+typedef struct Load Load;
+enum { TCP_OPTIONS_MOST = 40 };
+
+/* A probe that is a segment of a connection, made by hand. */
+typedef struct Crafted {
+	uint64_t probe;
+	const Live *live;
+	int64_t tx_ns; /* NS_NONE: it did not leave yet */
+	bool answered;
+} Crafted;
+
+/* What the stack said of a frame. */
+typedef struct ConnSeen {
+	const Live *live; /* whose it is; NULL: nobody's */
+	bool taken;	  /* by the stack */
+	bool shown;	  /* probes are to see it too */
+	bool newer;	  /* it acknowledges new data of the stack's own */
+} ConnSeen;
 
 /* A raw SYN's flow. */
 typedef struct SynFlow {
@@ -193,6 +220,20 @@ struct Engine {
 	Warnings warnings;
 	const Call *call;
 
+	NetStack *stack; /* NULL: the program has no connection yet */
+	VEC(Live *) live;
+	Map live_map; /* flow -> index into live + 1 */
+	VEC(Listener *) listener;
+	VEC(Load *) load;
+	uint8_t *load_fill; /* what they send */
+	VEC(Crafted) crafted; /* of the running call */
+	uint8_t *held; /* a packet that the stack gave, until it is due */
+	uint32_t held_n; /* 0: none */
+	uint64_t held_tag;
+	int64_t held_at;
+	bool held_cleanup;
+	bool resetting; /* at the end: nothing but resets leaves any more */
+
 	Queued *queue;
 	uint8_t *queue_bytes;
 	uint32_t queue_first, queue_n;
@@ -249,6 +290,35 @@ void engine_flow_seen(Engine *e, const PacketId *id, int64_t rx_ns);
 /* Whether a received segment is of a flow that the program goes on with by hand. */
 bool engine_flow_kept(Engine *e, const PacketId *id);
 
+/* Takes tokens: when a frame of that size may leave. */
+int64_t engine_departure(Engine *e, size_t bytes, bool syn, int64_t earliest);
+void engine_hand_over(Engine *e, const Outgoing *o, const PacketId *id, EmitPurpose purpose, int64_t not_before);
+
+/* ---- connections (engine_conn.c) ---- */
+
+/* A received packet, whole.  True: the stack took it. */
+bool engine_conn_frame(Engine *e, const Arrival *a, bool csum_good, ConnSeen *ret_seen);
+/* Fires timers, sends what is due. */
+void engine_conn_run(Engine *e);
+/* When it has to be run next; NS_NONE: only when something comes. */
+int64_t engine_conn_wake(const Engine *e);
+void engine_conn_sent(Engine *e, uint64_t tag, int64_t tx_ns);
+void engine_conn_notsent(Engine *e, uint64_t tag, NotSent why);
+/* A packet of a live connection's flow that the program made leaves at `at`. */
+void engine_crafted(Engine *e, const PacketId *id, Bytes packet, const Outgoing *o, int64_t at);
+void engine_crafted_sent(Engine *e, uint64_t probe, int64_t tx_ns);
+/* Whether a shown segment answers one of them. */
+bool engine_crafted_answer(Engine *e, const Arrival *a, const ConnSeen *seen, Match *ret_match);
+/* A TCP connection of the stack has that flow. */
+bool engine_is_conn(Engine *e, const PacketId *id);
+/* Ends all; whole: what is queued leaves before. */
+void engine_conn_finish(Engine *e, bool whole);
+
+/* net_load.c */
+void engine_loads_run(Engine *e);
+int64_t engine_loads_wake(const Engine *e); /* INT64_MAX: none */
+void engine_loads_end(Engine *e);
+
 /* ---- receiving (engine_recv.c) ---- */
 
 void engine_frame(Engine *e, const Msg *m);
@@ -288,6 +358,10 @@ bool net_rate(Vm *vm, Value v, Value inter, double *ret_rate);
 
 BuiltinFn bi_send, bi_sr, bi_sr1, bi_sniff, bi_sleep, bi_now, bi_changed;
 BuiltinFn bi_interfaces, bi_routes, bi_route, bi_neighbors;
+BuiltinFn bi_connect, bi_listen, bi_datagram, bi_load;
+extern BuiltinFn *const net_methods[M_N];
+extern AttrFn *const net_attrs[A_N];
+SetAttrFn net_set_attr;
 BuiltinFn bi_at_ttl, bi_own_port, bi_mtu, bi_mpls, bi_resolver, bi_loss, bi_jitter, bi_warn, bi_fail;
 
 #endif

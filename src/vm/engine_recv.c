@@ -77,6 +77,14 @@ static void count(Engine *e, const Arrival *a, const Match *m)
 	e->unsolicited += m->verdict == VERDICT_UNSOLICITED;
 }
 
+static void tell(Engine *e, Arrival *a, const Match *m)
+{
+	count(e, a, m);
+	a->odd = expert_odd(e->expert);
+	if (e->call && e->call->arrived)
+		e->call->arrived(e->call->ctx, a, m);
+}
+
 /* A packet of our own flows, whole.  False: it answers nothing. */
 static bool judge(Engine *e, Arrival *a)
 {
@@ -93,12 +101,39 @@ static bool judge(Engine *e, Arrival *a)
 		if (loose && !(e->call && e->call->arrived))
 			continue;
 		wanted |= m[i].verdict != VERDICT_UNSOLICITED;
-		count(e, a, &m[i]);
-		a->odd = expert_odd(e->expert);
-		if (e->call && e->call->arrived)
-			e->call->arrived(e->call->ctx, a, &m[i]);
+		tell(e, a, &m[i]);
 	}
 	return wanted;
+}
+
+/* What connections take is no probe's answer, but for those to segments made by hand. */
+static bool judge_conn(Engine *e, Arrival *a, const ConnSeen *seen)
+{
+	uint32_t n;
+	Match m;
+
+	if (engine_crafted_answer(e, a, seen, &m)) {
+		e->line[LINE_TCP].answered++;
+		if (e->call && e->call->arrived)
+			e->call->arrived(e->call->ctx, a, &m);
+		return true;
+	}
+	if (seen->live || !seen->shown)
+		return true;
+	m = *matcher_match(e->matcher, &a->id, &n);
+	if (m.verdict != VERDICT_UNSOLICITED && m.verdict != VERDICT_LATE)
+		tell(e, a, &m);
+	return true;
+}
+
+/* A whole packet: a connection's, an answer, or neither (false). */
+static bool deliver(Engine *e, Arrival *a, bool csum_good)
+{
+	ConnSeen seen;
+
+	if (engine_conn_frame(e, a, csum_good, &seen))
+		return judge_conn(e, a, &seen);
+	return !e->finishing && judge(e, a);
 }
 
 static bool judge_fragment(Engine *e, const Arrival *piece)
@@ -115,7 +150,7 @@ static bool judge_fragment(Engine *e, const Arrival *piece)
 	a.frame = r.packet;
 	a.first = a.id.v == 4 ? WIRE_IP : WIRE_IPV6;
 	a.pieces = &r;
-	return packet_id_read(a.frame, a.first, &a.id) && judge(e, &a);
+	return packet_id_read(a.frame, a.first, &a.id) && deliver(e, &a, false);
 }
 
 static bool from_link(const Engine *e, const Arrival *a)
@@ -157,7 +192,7 @@ void engine_frame(Engine *e, const Msg *m)
 		      .rx_ns = m->frame.rx_ns };
 	bool wanted = false;
 
-	if (e->finishing)
+	if (e->finishing && !e->stack)
 		return;
 	e->frames++;
 	e->rx_source[m->frame.source < STAMP_N ? m->frame.source : STAMP_NONE]++;
@@ -165,9 +200,10 @@ void engine_frame(Engine *e, const Msg *m)
 		look_at(e, &a, m);
 		if (!(a.flags & FRAME_THIRD_PARTY)) {
 			engine_flow_seen(e, &a.id, a.rx_ns);
-			wanted = a.id.fragment ? judge_fragment(e, &a) : judge(e, &a);
+			wanted = a.id.fragment ? judge_fragment(e, &a)
+					       : deliver(e, &a, m->frame.csum != RX_CSUM_UNKNOWN);
 		}
 	}
-	if (!wanted)
+	if (!wanted && !e->finishing)
 		queue_push(e, m);
 }

@@ -116,7 +116,7 @@ static void bucket_take(Bucket *b, double cost, int64_t t)
 	b->at = t;
 }
 
-static int64_t departure(Engine *e, size_t bytes, bool syn, int64_t earliest)
+int64_t engine_departure(Engine *e, size_t bytes, bool syn, int64_t earliest)
 {
 	double cost[PACES] = { [PACE_RATE] = 1, [PACE_BYTES] = (double)bytes, [PACE_SYN] = syn };
 	int64_t at = earliest;
@@ -187,8 +187,7 @@ static EmitKind emit_kind(WireId first)
 	return first == WIRE_IP ? EMIT_IP4 : first == WIRE_IPV6 ? EMIT_IP6 : EMIT_ETHER;
 }
 
-static void hand_over(Engine *e, const Outgoing *o, const PacketId *id, EmitPurpose purpose,
-		      int64_t not_before)
+void engine_hand_over(Engine *e, const Outgoing *o, const PacketId *id, EmitPurpose purpose, int64_t not_before)
 {
 	Tx *t = tx_take(e);
 	StatLine *line = &e->line[engine_line(id)];
@@ -196,6 +195,7 @@ static void hand_over(Engine *e, const Outgoing *o, const PacketId *id, EmitPurp
 	t->item = o->item;
 	t->probe = o->probe;
 	t->told = o->told;
+	t->stack_tag = o->stack_tag;
 	t->line = (uint8_t)engine_line(id);
 	t->cleanup = purpose == PURPOSE_CLEANUP;
 	e->told += o->told;
@@ -282,7 +282,7 @@ static void flow_reset(Engine *e, SynFlow *f)
 		PacketId id;
 
 		packet_id_read(bytes, p.layer[0].proto->id, &id);
-		hand_over(e, &(Outgoing){ .bytes = bytes, .first = p.layer[0].proto->id }, &id,
+		engine_hand_over(e, &(Outgoing){ .bytes = bytes, .first = p.layer[0].proto->id }, &id,
 			  PURPOSE_CLEANUP, 0);
 		e->resets++;
 	}
@@ -384,7 +384,7 @@ bool engine_emit(Engine *e, const Outgoing *o)
 	bool known = packet_id_read(o->bytes, o->first, &id);
 	bool syn = known && id.v && id.proto == PROTO_TCP && id.kind & TCP_SYN;
 	int64_t earliest = o->even_at == NS_NONE || o->even_at < e->now_ns ? e->now_ns : o->even_at;
-	int64_t at = departure(e, layer2_bytes(o), syn, earliest);
+	int64_t at = engine_departure(e, layer2_bytes(o), syn, earliest);
 
 	while (e->in_flight >= LIMIT_IN_FLIGHT)
 		if (!engine_step(e, NS_NONE))
@@ -392,10 +392,13 @@ bool engine_emit(Engine *e, const Outgoing *o)
 	if (!engine_until(e, at - LOOK_AHEAD_MS * NS_PER_MS))
 		return false;
 	if (known) {
-		flow_sending(e, &id);
+		if (engine_is_conn(e, &id))
+			engine_crafted(e, &id, id.packet, o, at);
+		else
+			flow_sending(e, &id);
 		expert_probe(e->expert, &id, is_tagged(o));
 	}
-	hand_over(e, o, &id, PURPOSE_PROBE, at);
+	engine_hand_over(e, o, &id, PURPOSE_PROBE, at);
 	return true;
 }
 
@@ -407,6 +410,10 @@ void engine_sent(Engine *e, const Msg *m)
 		return;
 	Tx was = *t;
 	tx_free(e, t);
+	if (was.stack_tag)
+		engine_conn_sent(e, was.stack_tag, m->sent.tx_ns);
+	else if (was.probe && e->crafted.n)
+		engine_crafted_sent(e, was.probe, m->sent.tx_ns);
 	e->tx_source[m->sent.source < STAMP_N ? m->sent.source : STAMP_NONE]++;
 	if (m->sent.source == STAMP_NONE)
 		warn_add(&e->warnings, WARN_NO_STAMP, WARN_NOBODY, 1, "a sent frame has the time of the system call");
@@ -429,6 +436,8 @@ void engine_notsent(Engine *e, const Msg *m)
 		return;
 	Tx was = *t;
 	tx_free(e, t);
+	if (was.stack_tag)
+		engine_conn_notsent(e, was.stack_tag, why);
 	if (was.probe)
 		matcher_drop(e->matcher, was.probe);
 	if (!was.cleanup) {

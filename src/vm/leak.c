@@ -50,7 +50,12 @@ bool leak_pay(Vm *vm, uint64_t bits, unsigned reflect)
 
 static uint64_t packet_bits(Vm *vm, Value p, uint64_t bits)
 {
-	return bits == METER_PACKET && p.tag == VAL_PACKET ? (uint64_t)packet_len(vm, val_packet(p)) * 8 : bits;
+	if (bits != METER_PACKET)
+		return bits;
+	/* a packet has its bytes, what c.send() takes its own */
+	return p.tag == VAL_PACKET ? (uint64_t)packet_len(vm, val_packet(p)) * 8
+	       : val_is_text(p)	   ? (uint64_t)p.o->n * 8
+				   : bits;
 }
 
 bool leak_pay_packets(Vm *vm, Value p, uint64_t bits, unsigned reflect)

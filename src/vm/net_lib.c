@@ -27,8 +27,12 @@ bool bi_at_ttl(Vm *vm, const Value *args, uint32_t n, Value *ret)
 	if (args[0].tag != VAL_PACKET)
 		return vm_fail_type(vm, "a packet, or a function of the TTL", args[0]);
 	bool v6 = packet_has(vm, val_packet(args[0]), WIRE_IPV6);
-	return packet_with(vm, val_packet(args[0]), v6 ? WIRE_IPV6 : WIRE_IP, v6 ? STR("hlim") : STR("ttl"),
-			   args[1], ret);
+	if (!packet_with(vm, val_packet(args[0]), v6 ? WIRE_IPV6 : WIRE_IP, v6 ? STR("hlim") : STR("ttl"), args[1],
+			 ret))
+		return false;
+	if (ret->tag == VAL_PACKET) /* what routers say to it is wanted, of a connection's segment too */
+		val_packet(*ret)->h.bits &= (uint8_t)~OP_CONN;
+	return true;
 }
 
 /* Different n, different ports, as far as the gate gives them: where the start held too

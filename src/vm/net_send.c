@@ -180,6 +180,9 @@ static void on_arrived(void *ctx, const Arrival *a, const Match *m)
 		sr->late++;
 		list_stray(sr, sr->late_all, a);
 	}
+	/* an ICMP error about a connection's segment is the connection's (language.md 6) */
+	if (c && m->how == HOW_QUOTE && sr->item[c->item].p->h.bits & OP_CONN)
+		return;
 	sr->duplicates += m->verdict == VERDICT_DUPLICATE;
 	sr->ambiguous += m->ambiguous;
 	if (!c || m->verdict == VERDICT_UNSOLICITED || m->verdict == VERDICT_LATE || sr->failed)
@@ -247,7 +250,8 @@ static bool send_item(Sr *sr, uint32_t i, int64_t even_at)
 		       .even_at = even_at,
 		       .probe = probe,
 		       .item = sr->copies - 1,
-		       .told = true };
+		       .told = true,
+		       .wait_ns = sr->timeout_ns };
 	bool ok = engine_emit(e, &o) || engine_halt(e, sr->vm);
 	arena_reset(a, mark);
 	return ok;
@@ -368,6 +372,7 @@ static bool sr_run(Sr *sr)
 		e->tx[i].told = false;
 	e->told = 0;
 	matcher_close(e->matcher);
+	e->crafted.n = 0;
 	engine_mark(e);
 	for (uint32_t i = 0; i < sr->n; i++) {
 		StatLine *l = &e->line[sr->item[i].line];

@@ -447,7 +447,9 @@ static bool stack_two(Vm *vm, Value a, Value b, Value *ret)
 		return vm_fail_type(vm, "a layer or a packet in front of `/`", a);
 	if (!stack_on(vm, w, a) || !stack_on(vm, w, b))
 		return false;
-	*ret = val_of(packet_from_wire(vm, w, 0));
+	uint8_t of_conn = a.tag == VAL_PACKET ? val_packet(a)->h.bits & OP_CONN : 0;
+
+	*ret = val_of(packet_from_wire(vm, w, of_conn));
 	arena_reset(&vm->scratch, mark);
 	return true;
 }
@@ -533,7 +535,7 @@ bool packet_with(Vm *vm, ObjPacket *p, WireId layer, Str name, Value v, Value *r
 		return false;
 	w->frame = w->padding = (Bytes){ 0 };
 	w->reason = NULL;
-	ObjPacket *out = packet_from_wire(vm, w, p->h.bits & OP_ECHO);
+	ObjPacket *out = packet_from_wire(vm, w, p->h.bits & (OP_ECHO | OP_CONN));
 
 	out->iface = p->iface;
 	*ret = val_of(out);

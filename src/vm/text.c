@@ -253,6 +253,19 @@ static void number_text(Sbuf *b, Value v)
 		sbuf_printf(b, "%lld", (long long)v.i);
 }
 
+/* What the host says is numbers and words of its own. */
+static void native_text(Sbuf *b, const ObjNative *o, bool whole)
+{
+	Vm *vm = b->vm;
+	size_t mark = arena_mark(&vm->scratch);
+
+	if (vm->host.native_text)
+		sbuf_add(b, vm->host.native_text(vm->host.ctx, vm, o, whole));
+	else
+		sbuf_printf(b, "<%.*s>", STR_ARG(vm->result_type[o->owner].name));
+	arena_reset(&vm->scratch, mark);
+}
+
 static void text_any(Sbuf *b, Value v, int depth)
 {
 	switch ((ValTag)v.tag) {
@@ -314,7 +327,7 @@ static void text_any(Sbuf *b, Value v, int depth)
 		result_line(b, val_result(v), depth);
 		break;
 	case VAL_NATIVE:
-		sbuf_printf(b, "<%.*s>", STR_ARG(b->vm->result_type[val_native(v)->owner].name));
+		native_text(b, val_native(v), false);
 		break;
 	default:
 		sbuf_printf(b, "<%s>", val_type_name(v));
@@ -343,6 +356,8 @@ void text_str(Sbuf *b, Value v)
 		sbuf_char(b, '-');
 	else if (v.tag == VAL_RESULT)
 		text_result(b, val_result(v));
+	else if (v.tag == VAL_NATIVE)
+		native_text(b, val_native(v), true);
 	else
 		text_repr(b, v, TEXT_DEPTH);
 }

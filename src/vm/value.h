@@ -169,6 +169,7 @@ enum {
 	OP_SENT = 4,     /* as it left */
 	OP_LAYER = 8,    /* p[L]: layers of the packet that `extra` is */
 	OP_ECHO = 16,    /* Echo(): becomes ICMPv6 behind IPv6 */
+	OP_CONN = 32,    /* c.packet(): its answers are segments alone */
 };
 enum { PX_QUOTED, PX_FRAGMENTS, PX_WARNINGS, PX_N };
 

@@ -57,6 +57,8 @@ typedef struct VmHost {
 	BuiltinFn *const *method; /* [M_N] */
 	AttrFn *const *attr;      /* [A_N] */
 	SetAttrFn *set_attr;
+	/* A live object as text: all of it for print, or a few words.  On scratch memory. */
+	Str (*native_text)(void *ctx, Vm *vm, const ObjNative *o, bool whole);
 } VmHost;
 
 typedef struct VmError {
