@@ -151,8 +151,8 @@ MeterAnswer meter_ask(Meter *m, const MeterFrame *f, int64_t now)
 	size_t n;
 
 	/* the reserve: one reset for each flow that was opened, beside the budget, and after its end */
-	if (f->cleanup && m->open) {
-		m->open--;
+	if (f->cleanup && (m->open || f->called)) {
+		m->open -= !f->called;
 		m->cleanups++;
 		return (MeterAnswer){ .say = METER_SEND };
 	}

@@ -44,6 +44,7 @@ typedef struct MeterFrame {
 	uint32_t packets; /* pieces, if it is cut */
 	uint64_t bytes;   /* of all pieces, at layer 2, without FCS */
 	bool syn, cleanup;
+	bool called;      /* a clean-up of a flow that a peer opened */
 	int spoof;        /* index of the right, or -1 */
 	Ip dst;
 } MeterFrame;

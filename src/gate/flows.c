@@ -29,6 +29,7 @@ void flows_init(Flows *f, Arena *a, const Rules *r, const Owned *o, uint64_t see
 	fpset_init(&f->syn_in, a, RECEIVED_REMEMBERED);
 	fpset_init(&f->quotable, a, RECEIVED_REMEMBERED);
 	fpset_init(&f->frags, a, RECEIVED_REMEMBERED);
+	callers_init(&f->callers, a);
 	f->held = arena_new_n(a, HeldFrame, FLOW_HELD);
 }
 
@@ -89,6 +90,17 @@ bool flows_answers_syn(const Flows *f, const FlowTuple *t)
 bool flows_was_opened(const Flows *f, const FlowTuple *t)
 {
 	return fpset_has(&f->opened, tuple_fp(f, t));
+}
+
+CallSegment flows_call(const Flows *f, const FlowTuple *t, Bytes segment, size_t packet_bytes)
+{
+	uint64_t key = tuple_fp(f, t);
+
+	return (CallSegment){ .key = key ? key : 1,
+			      .seq = get_be32(segment.p + 4),
+			      .ack = get_be32(segment.p + 8),
+			      .bytes = (uint32_t)packet_bytes,
+			      .flags = segment.p[13] };
 }
 
 /* ---- received packets ---- */
@@ -452,6 +464,11 @@ static void note_own(Flows *f, const Rx *r)
 	FlowTuple back = { r->dst, r->src, r->proto, r->dport, r->sport };
 	uint64_t fp;
 
+	if (r->proto == IPPROTO_TCP && r->body.n >= 20 && !r->frag && rules_listens(f->rules, r->dport, r->src)) {
+		CallSegment s = flows_call(f, &back, r->body, r->packet.n);
+
+		callers_got(&f->callers, &s);
+	}
 	if (r->proto == IPPROTO_TCP && r->body.n >= 14 && !r->frag_off && (r->body.p[13] & (TCP_SYN | TCP_ACK)) == TCP_SYN)
 		fpset_put(&f->syn_in, tuple_fp(f, &back));
 	if (quote_fp(f, r->packet, &fp))

@@ -15,6 +15,7 @@
 #ifndef SONDE_GATE_FLOWS_H
 #define SONDE_GATE_FLOWS_H
 
+#include "gate/callers.h"
 #include "gate/fpset.h"
 #include "gate/owned.h"
 #include "gate/rules.h"
@@ -49,6 +50,7 @@ typedef struct Flows {
 	FpSet syn_in;   /* tuples on which a SYN came up */
 	FpSet quotable; /* received packets that an ICMP error may quote */
 	FpSet frags;    /* fragment trains that come up */
+	Callers callers; /* of ports on which we listen */
 	HeldFrame *held;
 	uint32_t next_held, ready;
 	uint64_t ready_key;
@@ -92,6 +94,8 @@ uint64_t flows_headless(Flows *f);
 /* For the check of what is sent. */
 bool flows_answers_syn(const Flows *f, const FlowTuple *t);
 bool flows_was_opened(const Flows *f, const FlowTuple *t);
+/* A segment of that tuple, as we send, for the callers. */
+CallSegment flows_call(const Flows *f, const FlowTuple *t, Bytes segment, size_t packet_bytes);
 /* `quote` begins with the IP header of a packet that came up in this run. */
 bool flows_may_quote(const Flows *f, Bytes quote);
 

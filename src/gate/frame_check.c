@@ -31,7 +31,7 @@ bool no(Look *l, NotSent why, const char *fmt, ...)
 	return false;
 }
 
-void frame_check_init(FrameCheck *fc, Arena *a, const Rules *r, const Owned *o, const Flows *f)
+void frame_check_init(FrameCheck *fc, Arena *a, const Rules *r, const Owned *o, Flows *f)
 {
 	*fc = (FrameCheck){ .rules = r, .owned = o, .flows = f };
 	frags_init(&fc->frags, a);

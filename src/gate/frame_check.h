@@ -54,7 +54,8 @@ typedef struct FrameVerdict {
 	/* of a frame that may leave */
 	FlowTuple tuple;
 	bool syn;       /* counts as a connection attempt */
-	bool cleanup;   /* a bare reset of a flow that we opened: free of the budget */
+	bool cleanup;   /* a bare reset of a flow that we opened, or that was opened to us: free of the budget */
+	bool called;    /* ... by a peer: no SYN of ours paid for it */
 	bool cut;       /* above the MTU, without DF: to be cut */
 	bool to_many;   /* broadcast or multicast */
 	bool was_ether; /* an explicit Ether frame */
@@ -69,11 +70,11 @@ typedef struct FrameVerdict {
 typedef struct FrameCheck {
 	const Rules *rules;
 	const Owned *owned;
-	const Flows *flows;
+	Flows *flows; /* what listeners sent is counted there */
 	Frags frags;
 } FrameCheck;
 
-void frame_check_init(FrameCheck *fc, Arena *a, const Rules *r, const Owned *o, const Flows *f);
+void frame_check_init(FrameCheck *fc, Arena *a, const Rules *r, const Owned *o, Flows *f);
 
 /* The destination to route by: IP.dst, ARP.pdst.  False if the frame has none. */
 bool frame_dst(EmitKind kind, Bytes data, Ip *ret_dst);

@@ -30,6 +30,7 @@ typedef struct Look {
 	Ip src, dst;
 	const Rights *rights; /* of dst */
 	uint8_t proto;
+	size_t packet_bytes; /* from the IP header on */
 	Bytes body;          /* behind the IP headers */
 	Ip via[VIA_MAX];     /* further destinations: of source routes and routing headers */
 	unsigned nvia;

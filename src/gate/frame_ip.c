@@ -258,6 +258,7 @@ static bool note_fragment(Look *l)
 bool look_ip(Look *l, Bytes p, bool padded)
 {
 	l->version = p.n ? p.p[0] >> 4 : 0;
+	l->packet_bytes = p.n;
 	if (l->version != 4 && l->version != 6)
 		return no(l, NOTSENT_FRAME, "IP version %u", l->version);
 	if (!(l->version == 4 ? read4(l, p, padded) : read6(l, p, padded)))

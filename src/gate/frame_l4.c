@@ -28,9 +28,20 @@ static bool in_reach(Look *l, Ip ip)
 	return no(l, NOTSENT_POLICY, "%s is %s", text, rules_why_not(l->fc->rules, ip));
 }
 
+/* Who may call is reached by answers to his calls alone, if nothing else reaches him. */
+static const Rights *caller_rights(const Look *l)
+{
+	static const Rights none;
+	bool tcp = l->proto == IPPROTO_TCP && !l->frag && l->depth == 0 && l->body.n >= 20;
+
+	return tcp && rules_listens(l->fc->rules, get_be16(l->body.p), l->dst) ? &none : NULL;
+}
+
 bool look_peer(Look *l)
 {
 	l->rights = rules_peer(l->fc->rules, l->dst);
+	if (!l->rights)
+		l->rights = caller_rights(l);
 	/* destination not multicast, broadcast, directed broadcast, v4-embedding: such
 	 * addresses have no rights, or only with their word */
 	if (!l->rights)
@@ -165,10 +176,33 @@ static void set_tuple(Look *l, uint16_t sport, uint16_t dport)
 /* ---- TCP ---- */
 
 /* A segment of a connection that a peer opened to a port on which we listen. */
-static bool answers_caller(const Look *l, uint16_t sport, const FlowTuple *t, uint8_t flags)
+static bool answers_caller(const Look *l, uint16_t sport, const FlowTuple *t)
 {
-	return rules_listens(l->fc->rules, sport, l->dst) && flows_answers_syn(l->fc->flows, t) &&
-	       !((flags & SYN) && !(flags & ACK));
+	CallSegment s = flows_call(l->fc->flows, t, l->body, 0);
+
+	return l->depth == 0 && !l->frag && rules_listens(l->fc->rules, sport, l->dst) &&
+	       callers_find(&l->fc->flows->callers, s.key) && (s.flags & (SYN | ACK)) != SYN;
+}
+
+/* guardrails.md 3: before its handshake is finished a peer gets no more than came from it. */
+static bool look_caller(Look *l, const FlowTuple *t)
+{
+	CallSegment s = flows_call(l->fc->flows, t, l->body, l->packet_bytes);
+
+	return callers_may_send(&l->fc->flows->callers, &s) ||
+	       no(l, NOTSENT_DENIED_PORT, "more bytes than came from a peer whose handshake is not finished");
+}
+
+/* Sent without the budget: one bare reset a flow that we opened, or that was opened to us. */
+static bool is_cleanup(Look *l, const FlowTuple *t, bool caller)
+{
+	uint8_t flags = l->body.p[13];
+
+	if (l->depth || l->in->purpose != PURPOSE_CLEANUP || !(flags & RST) || flags & (SYN | FIN) || l->body.n != 20 ||
+	    l->frag || l->options)
+		return false;
+	return caller ? callers_may_reset(&l->fc->flows->callers, flows_call(l->fc->flows, t, l->body, 0).key)
+		      : flows_was_opened(l->fc->flows, t);
 }
 
 static bool look_tcp(Look *l)
@@ -189,7 +223,8 @@ static bool look_tcp(Look *l)
 	set_tuple(l, sport, dport);
 	if (!look_owned(l, IPPROTO_TCP, sport))
 		return false;
-	if (!answers_caller(l, sport, &t, flags) && !look_port(l, IPPROTO_TCP, dport))
+	bool caller = answers_caller(l, sport, &t);
+	if (caller ? !look_caller(l, &t) : !look_port(l, IPPROTO_TCP, dport))
 		return false;
 	/* guardrails.md 3: no RST, FIN, SYN-ACK from a spoofed source */
 	if (l->v->spoof >= 0 && ((flags & (RST | FIN)) || (flags & (SYN | ACK)) == (SYN | ACK)))
@@ -197,9 +232,8 @@ static bool look_tcp(Look *l)
 	/* every segment with SYN that does not answer a SYN passed up in this run */
 	if ((flags & SYN) && !((flags & ACK) && flows_answers_syn(l->fc->flows, &t)))
 		l->v->syn = true;
-	if (l->depth == 0 && l->in->purpose == PURPOSE_CLEANUP && (flags & RST) && !(flags & (SYN | FIN)) && b.n == 20 &&
-	    !l->frag && !l->options)
-		l->v->cleanup = flows_was_opened(l->fc->flows, &t);
+	l->v->cleanup = is_cleanup(l, &t, caller);
+	l->v->called = caller && l->v->cleanup;
 	return true;
 }
 

@@ -231,7 +231,7 @@ static void check_and_budget_are_fast(void **state)
 		FrameVerdict v;
 
 		assert_true(frame_check(&lab.fc, &(FrameIn){ EMIT_IP4, PURPOSE_PROBE, wr_done(&w), &lab.link, i }, &v));
-		assert_int_equal(meter_ask(&m, &(MeterFrame){ 1, 64, v.syn, v.cleanup, v.spoof, v.tuple.dst }, i * 1000).say,
+		assert_int_equal(meter_ask(&m, &(MeterFrame){ 1, 64, v.syn, v.cleanup, v.called, v.spoof, v.tuple.dst }, i * 1000).say,
 				 METER_SEND);
 	}
 	print_message("check and budget of a 64-byte UDP frame: %d ns\n", (int)((nanoseconds() - from) / ROUNDS));

@@ -256,6 +256,19 @@ static void hold_for_target(Ports *p, const Emission *e)
 			hold_for(p, e, r->pins.p[i].addr);
 }
 
+/* Ports on which the program listens, at the address from which its callers are answered. */
+static void hold_listening(Ports *p)
+{
+	const Rules *r = p->l->rules;
+
+	for (uint32_t i = 0; i < r->listen.n; i++) {
+		Ip src = source_to(p->l, r->listen.p[i].hi);
+
+		if (src.v && rules_own(r, src))
+			hold(p, src, IPPROTO_TCP, r->listen.p[i].port, false);
+	}
+}
+
 static void plan_ports(Loader *l)
 {
 	Ports p = { .l = l };
@@ -264,6 +277,7 @@ static void plan_ports(Loader *l)
 	if (getrandom(&p.base, sizeof p.base, 0) != sizeof p.base)
 		p.base = 0;
 	p.base %= FREE_PORTS;
+	hold_listening(&p);
 	for (uint32_t i = 0; i < l->manifest.emit.n; i++) /* named ones first: they can't be others */
 		if (l->manifest.emit.p[i].sports.n)
 			hold_for_target(&p, &l->manifest.emit.p[i]);

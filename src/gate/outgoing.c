@@ -337,6 +337,7 @@ static MeterFrame slot_cost(const Gate *g, const Slot *s)
 			 .bytes = slot_head(s).n + slot_body(s).n,
 			 .syn = s->verdict.syn,
 			 .cleanup = s->verdict.cleanup,
+			 .called = s->verdict.called,
 			 .spoof = s->verdict.spoof,
 			 .dst = s->verdict.tuple.dst };
 

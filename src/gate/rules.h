@@ -97,6 +97,7 @@ typedef struct Rules {
 	uint32_t *own_words; /* words given for our own addresses, which are no peers: claims about them */
 	VEC(SpoofRule) spoof;
 	VEC(ListenRule) listen;
+	VEC(ListenRule) no_call; /* who may not connect, whatever listen() says; port 0 */
 	VEC(Pin) pins;      /* the given ones that lie in reach, in the order given */
 	VEC(Ip) resolvers;  /* that policy names; empty: those of the host */
 	const Zones *zones; /* a name must lie in each of these */

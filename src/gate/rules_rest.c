@@ -294,8 +294,19 @@ static void make_one_listen(Maker *k, const ListenDecl *l)
 	vec_push(k->a, &k->r->listen, (ListenRule){ l->port, l->peers.lo, l->peers.hi });
 }
 
+/* deny() of a peer alone denies the peer. */
+static void deny_callers(Maker *k, const Decls *d)
+{
+	for (uint32_t i = 0; i < d->deny.n; i++)
+		if (d->deny.p[i].alone && !d->deny.p[i].words && !d->deny.p[i].vlan.n)
+			vec_push(k->a, &k->r->no_call, (ListenRule){ 0, d->deny.p[i].target.lo, d->deny.p[i].target.hi });
+}
+
 void make_listen(Maker *k)
 {
+	deny_callers(k, &k->in->manifest->decls);
+	for (uint32_t i = 0; i < k->in->npolicies; i++)
+		deny_callers(k, &k->in->policies[i].decls);
 	for (uint32_t i = 0; i < k->in->manifest->decls.listen.n; i++)
 		make_one_listen(k, &k->in->manifest->decls.listen.p[i]);
 }
