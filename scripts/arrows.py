@@ -32,6 +32,7 @@ ARROWS = {
 }
 # single headers that a folder may include beyond its arrows
 EXTRA = {
+    "port": {"tcpip/stack.h", "tcpip/tcp.h"}, # of the fake network's hosts, a library for tests
     "lang": {"vm/ops.def", "vm/program.h", "vm/builtins.def", "vm/builtins.h", "probe/filter.h"},
 }
 PURE = ["base", "wire", "tcpip", "deal", "probe", "vm", "lang"]

@@ -23,12 +23,22 @@ static void swap(FakeEvent *a, FakeEvent *b)
 	*b = keep;
 }
 
-void fake_event(Fake *f, int64_t at, const Msg *m)
+static void add_event(Fake *f, const FakeEvent *e)
 {
-	vec_push(f->a, &f->event, (FakeEvent){ at, f->order++, *m });
+	vec_push(f->a, &f->event, *e);
 	for (uint32_t i = f->event.n - 1; i && before(&f->event.p[i], &f->event.p[(i - 1) / 2]);
 	     i = (i - 1) / 2)
 		swap(&f->event.p[i], &f->event.p[(i - 1) / 2]);
+}
+
+void fake_event(Fake *f, int64_t at, const Msg *m)
+{
+	add_event(f, &(FakeEvent){ .at = at, .order = f->order++, .m = *m });
+}
+
+void fake_peer_event(Fake *f, FakeHost *h, int64_t at, Bytes packet)
+{
+	add_event(f, &(FakeEvent){ .at = at, .order = f->order++, .peer = h, .packet = packet });
 }
 
 static FakeEvent take_event(Fake *f)
@@ -127,6 +137,7 @@ static void start(Fake *f)
 	start_ports(f);
 	for (uint32_t i = 0; i < f->resolver.n; i++)
 		now_event(f, (Msg){ .type = MSG_RESOLVER, .resolver = { f->resolver.p[i] } });
+	fake_peers_start(f);
 	now_event(f, (Msg){ .type = MSG_GO, .go = { 1800000000 * NS_PER_S, f->seed, f->limit_time, f->leak } });
 }
 
@@ -219,7 +230,8 @@ static void emit_frame(Fake *f, const Msg *m)
 	f->count.cleanups += m->emit.purpose == PURPOSE_CLEANUP;
 	if (++f->in_flight > f->count.in_flight_most)
 		f->count.in_flight_most = f->in_flight;
-	if (f->limit_packets && m->emit.purpose != PURPOSE_CLEANUP && f->count.probes > f->limit_packets) {
+	if (f->limit_packets && m->emit.purpose != PURPOSE_CLEANUP &&
+	    f->count.emitted - f->count.cleanups > f->limit_packets) {
 		notsent(f, m->emit.tx_id, at, NOTSENT_BUDGET, "packets");
 		stop(f, at, STOP_BUDGET, "packets");
 	} else if (m->emit.purpose != PURPOSE_CLEANUP &&
@@ -301,16 +313,22 @@ static bool wait_event(Port *port, Msg *ret_m)
 
 	if (!f->started)
 		start(f);
-	if (!f->event.n)
-		return false;
-	if (f->limit_time && !f->stopped && f->event.p[0].at > f->limit_time) {
-		f->stopped = true;
-		*ret_m = (Msg){ .type = MSG_STOP, .stop = { STOP_BUDGET, str_bytes(STR("time")) } };
-		hash_msg(f, ret_m);
-		return true;
-	}
-	FakeEvent e = take_event(f);
-	f->now = e.at > f->now ? e.at : f->now;
+	FakeEvent e;
+
+	do {
+		if (!f->event.n)
+			return false;
+		if (f->limit_time && !f->stopped && f->event.p[0].at > f->limit_time) {
+			f->stopped = true;
+			*ret_m = (Msg){ .type = MSG_STOP, .stop = { STOP_BUDGET, str_bytes(STR("time")) } };
+			hash_msg(f, ret_m);
+			return true;
+		}
+		e = take_event(f);
+		f->now = e.at > f->now ? e.at : f->now;
+		if (e.peer)
+			fake_peer_run(f, e.peer, e.packet);
+	} while (e.peer);
 	local_faults(f, &e.m);
 	f->in_flight -= e.m.type == MSG_SENT || e.m.type == MSG_NOTSENT;
 	f->count.frames += e.m.type == MSG_FRAME;

@@ -36,6 +36,10 @@
  *   echo), code N (of its port unreachables), txt NAME=TEXT, copies N (more of each answer), mask N (answers
  *   request k if bit k mod 8 is set), late N (answers request k 20 ms late if bit k mod 8 is set)
  *
+ *   and with a TCP stack of its own behind ports: echo P,P.. (says `say` first), sink P,P.., greet P,P..
+ *   (says `say` or "hello" and reads), hangup P,P.. (closes at once), rude P,P.. (resets), stuck P,P.. (never
+ *   reads), tcpdns P,P.. (answers as `dns` and `txt` say), calls P T (connects to our port P at T, echoes)
+ *
  * Ownership: everything lives in the arena given.
  */
 #ifndef SONDE_PORT_FAKE_H

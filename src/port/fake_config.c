@@ -280,6 +280,38 @@ static void host_via(Words *w, FakeHost *h)
 	}
 }
 
+static const struct {
+	const char *word;
+	FakeApp app;
+} app_words[] = {
+	{ "echo", FAKE_ECHO }, { "sink", FAKE_SINK },	{ "greet", FAKE_GREET }, { "hangup", FAKE_HANGUP },
+	{ "rude", FAKE_RUDE }, { "stuck", FAKE_STUCK }, { "tcpdns", FAKE_DNS },
+};
+
+/* "echo 7", "calls 8080 at 1s": ports with a stack behind them. */
+static bool app_word(Words *w, FakeHost *h, Str s)
+{
+	for (size_t i = 0; i < sizeof app_words / sizeof *app_words; i++)
+		if (str_is(s, app_words[i].word)) {
+			read_ports(w, &h->serve[app_words[i].app]);
+			return true;
+		}
+	if (!str_is(s, "calls"))
+		return false;
+	uint32_t port = read_uint(w);
+
+	fake_call(w->f, h, (uint16_t)port, read_duration(w));
+	return true;
+}
+
+/* When all is said of the host, since services take its manner on. */
+static void serve(Fake *f, FakeHost *h)
+{
+	for (unsigned app = 0; app <= FAKE_DNS; app++)
+		for (uint32_t i = 0; i < h->serve[app].n; i++)
+			fake_serve(f, h, h->serve[app].p[i], (FakeApp)app);
+}
+
 static bool host_word(Words *w, FakeHost *h, Str s)
 {
 	if (str_is(s, "via"))
@@ -309,7 +341,7 @@ static bool host_word(Words *w, FakeHost *h, Str s)
 	else if (str_is(s, "mss"))
 		h->mss = read_uint(w);
 	else
-		return manner_word(w, &h->manner, s) || link_word(w, &h->link, s);
+		return manner_word(w, &h->manner, s) || app_word(w, h, s) || link_word(w, &h->link, s);
 	return true;
 }
 
@@ -321,6 +353,7 @@ static void line_host(Words *w)
 	vec_push(w->f->a, &w->f->host, h);
 	for (Str s = word(w); s.n && !w->bad; s = word(w))
 		w->bad |= !host_word(w, h, s);
+	serve(w->f, h);
 }
 
 /* ---- the rest ---- */

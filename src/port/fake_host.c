@@ -132,7 +132,7 @@ static bool dns_has(const FakeName *n, uint16_t type)
 	return type == 1 ? n->ip.v == 4 : type == 28 ? n->ip.v == 6 : type == DNS_TXT && n->txt.n;
 }
 
-static void dns_input(Fake *f, FakeHost *h, const FakePacket *p, Bytes query, int64_t at)
+Bytes fake_dns(Fake *f, const FakeHost *h, Bytes query)
 {
 	Cursor c = cursor(query);
 	Writer w = writer(arena_alloc(f->a, query.n + 320), query.n + 320);
@@ -143,7 +143,7 @@ static void dns_input(Fake *f, FakeHost *h, const FakePacket *p, Bytes query, in
 	uint16_t type = cur_be16(&c);
 	cur_skip(&c, 2);
 	if (c.bad)
-		return;
+		return (Bytes){ 0 };
 	size_t question = c.off;
 	bool edns = get_be16(query.p + 10) && cur_u8(&c) == 0 && cur_be16(&c) == DNS_OPT;
 	for (uint32_t i = 0; i < h->dns.n; i++)
@@ -170,7 +170,7 @@ static void dns_input(Fake *f, FakeHost *h, const FakePacket *p, Bytes query, in
 		wr_be16(&w, 1232);
 		wr_zeros(&w, 6);
 	}
-	udp_reply(f, h, p, wr_done(&w), at);
+	return wr_done(&w);
 }
 
 static void port_unreachable(Fake *f, FakeHost *h, const FakePacket *p, int64_t at)
@@ -187,9 +187,14 @@ static void udp_input(Fake *f, FakeHost *h, const FakePacket *p, int64_t at)
 		return;
 	uint16_t port = get_be16(p->body.p + 2);
 	Bytes payload = bytes_slice(p->body, 8, get_be16(p->body.p + 4));
-	if (port == 53 && h->dns.n)
-		dns_input(f, h, p, payload, at);
-	else if (has_port(&h->udp, port))
+	if (port == 53 && h->dns.n) {
+		Bytes reply = fake_dns(f, h, payload);
+
+		if (reply.n)
+			udp_reply(f, h, p, reply, at);
+		return;
+	}
+	if (has_port(&h->udp, port))
 		udp_reply(f, h, p, h->manner.has_say ? h->manner.say : payload, at);
 	else if (!has_port(&h->discard, port) && !has_port(&h->filtered, port))
 		port_unreachable(f, h, p, at);
@@ -302,6 +307,10 @@ static void tcp_input(Fake *f, FakeHost *h, const FakePacket *p, int64_t at)
 	cur_skip(&c, 6);
 	if (c.bad || header < 20 || header > p->body.n || has_port(&h->filtered, s.dport))
 		return;
+	if (fake_serves(h, s.dport)) {
+		fake_peer_event(f, h, at, fake_bytes(f, p));
+		return;
+	}
 	s.len = (uint32_t)(p->body.n - header) + (s.flags & SYN ? 1 : 0) + (s.flags & FIN ? 1 : 0);
 	f->count.rst_seen += (s.flags & RST) != 0;
 	FakeConn *conn = find_conn(f, h, p, &s);

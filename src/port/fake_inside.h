@@ -53,6 +53,43 @@ typedef struct FakeManner {
 	uint32_t mask, late;
 } FakeManner;
 
+/* ---- hosts with a stack of their own (fake_stack.c) ---- */
+
+typedef struct NetStack NetStack;
+typedef struct TcpConn TcpConn;
+typedef struct TcpListener TcpListener;
+
+typedef enum FakeApp { FAKE_ECHO, FAKE_SINK, FAKE_GREET, FAKE_HANGUP, FAKE_RUDE, FAKE_STUCK, FAKE_DNS } FakeApp;
+
+typedef struct FakeService {
+	uint16_t port;
+	FakeApp app;
+	TcpListener *listener;
+} FakeService;
+
+/* The host connects to a port of ours. */
+typedef struct FakeCall {
+	uint16_t port;
+	int64_t at;
+	bool made;
+} FakeCall;
+
+typedef struct FakeSession {
+	TcpConn *conn;
+	FakeApp app;
+} FakeSession;
+
+enum { FAKE_CALLS = 64 };
+
+typedef struct FakePeer {
+	NetStack *stack;
+	uint32_t nports, ncalls;
+	FakeService port[FAKE_PORTS];
+	FakeCall call[FAKE_CALLS];
+	VEC(FakeSession) session;
+	int64_t wake; /* an event is out for then */
+} FakePeer;
+
 typedef struct FakeHost {
 	Ip ip;
 	FakeLink link;
@@ -62,6 +99,8 @@ typedef struct FakeHost {
 	VEC(FakeName) dns;
 	uint32_t mss;
 	FakeManner manner;
+	FakePeer *peer; /* NULL: TCP as far as probes ask */
+	FakePorts serve[FAKE_DNS + 1]; /* by FakeApp, until the text is read */
 	uint32_t requests; /* that reached it */
 	bool late;	   /* of the one being answered */
 	uint32_t npath;
@@ -80,6 +119,8 @@ typedef struct FakeEvent {
 	int64_t at;
 	uint64_t order; /* of making: what breaks ties */
 	Msg m;
+	FakeHost *peer; /* not NULL: something for that host instead of a message */
+	Bytes packet;	/* that reaches it; empty: its time has come */
 } FakeEvent;
 
 struct Fake {
@@ -151,5 +192,16 @@ FakePacket fake_error(Fake *f, Ip by, const FakePacket *about, uint8_t type, uin
 		      uint32_t quote);
 
 FakeHost *fake_host(Fake *f, Ip ip);
+
+/* A DNS message's answer; empty: it is none. */
+Bytes fake_dns(Fake *f, const FakeHost *h, Bytes query);
+
+/* ---- fake_stack.c ---- */
+void fake_serve(Fake *f, FakeHost *h, uint16_t port, FakeApp app);
+void fake_call(Fake *f, FakeHost *h, uint16_t port, int64_t at);
+bool fake_serves(const FakeHost *h, uint16_t port);
+void fake_peer_event(Fake *f, FakeHost *h, int64_t at, Bytes packet);
+void fake_peer_run(Fake *f, FakeHost *h, Bytes packet);
+void fake_peers_start(Fake *f);
 
 #endif
