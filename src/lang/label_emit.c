@@ -551,8 +551,13 @@ void label_live_call(Facts *f, Node *call, const Fact *live, const CallArgs *c, 
 
 		if (!x || x->kind == T_FUNC)
 			continue;
-		reach(f, label_deep(f, x), o.peers, call);
-		part(&o, argument(f, c, i), c->node[i], label_deep(f, x), value_bits(x, 0), opens && !i && x->taken);
+		const Label *l = label_deep(f, x);
+
+		reach(f, l, o.peers, call);
+		/* how it reads what comes moves windows: no relay passes that on */
+		if (c->self && !str_is(c->sig->param[i].name, "data") && label_own(f, l, o.peers))
+			continue;
+		part(&o, argument(f, c, i), c->node[i], l, value_bits(x, 0), opens && !i && x->taken);
 	}
 	for (uint32_t i = 0; i < c->nrest; i++)
 		part(&o, str_c(c->name), c->rest_node[i], label_deep(f, c->rest[i]), value_bits(c->rest[i], 0), false);

@@ -258,6 +258,8 @@ void engine_conn_notsent(Engine *e, uint64_t tag, NotSent why)
 		[NOTSENT_TOO_LONG] = UNSENT_TOO_LONG,	  [NOTSENT_NO_ROUTE] = UNSENT_NO_ROUTE,
 		[NOTSENT_NO_NEIGHBOUR] = UNSENT_NO_ROUTE, [NOTSENT_LINK_DOWN] = UNSENT_NO_ROUTE,
 		[NOTSENT_STAMP] = UNSENT_LOST,
+		/* a STOP follows, which ends the run: no connection of it should seem to fail before */
+		[NOTSENT_BUDGET] = UNSENT_LOST,		  [NOTSENT_STOPPED] = UNSENT_LOST,
 	};
 
 	_Static_assert(UNSENT_REFUSED == 0, "all other reasons are refusals");

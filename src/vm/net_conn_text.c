@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { LINE_WIDTH = 100, INDENT = 11 };
+enum { LINE_WIDTH = 100, INDENT = 12 };
 
 /* One line: `  name      words`, wrapped. */
 typedef struct Line {
