@@ -106,6 +106,7 @@ static void una_moved(TcpConn *c, uint32_t ack)
 	c->snd_una = ack;
 	c->dup_acks_row = 0;
 	c->first_rto_ns = 0;
+	c->rto_row = 0;
 	drop_acked(c, ack);
 	if (c->fin_sent && seq_lt(c->fin_seq, ack))
 		c->fin_acked = true;

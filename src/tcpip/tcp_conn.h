@@ -236,6 +236,7 @@ struct TcpConn {
 	/* ---- RFC 6298, and the distribution of what was measured ---- */
 	int64_t srtt_ns, rttvar_ns, rto_ns;
 	uint8_t backoff;       /* time-outs in a row */
+	uint8_t rto_row;       /* without anything acknowledged between, which backoff outlives (Karn) */
 	int64_t first_rto_ns;  /* when that row began: R2 counts from it */
 	uint32_t rtt_n;
 	int64_t rtt_min_ns, rtt_max_ns, rtt_last_ns;

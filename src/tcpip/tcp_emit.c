@@ -82,35 +82,59 @@ static void pad(Writer *w)
 		wr_u8(w, OPT_NOP);
 }
 
+typedef struct SynSet {
+	bool mss, sack, ts, scale;
+} SynSet;
+
 /* Our SYN's, or of a SYN-ACK what the peer's SYN offered too (RFC 7323 1.3, RFC 2018 2), as far as
  * there is room for: an unverified peer gets no more bytes than it sent. */
+static SynSet syn_set(const TcpConn *c, bool answer, size_t room)
+{
+	const TcpSynOptions *o = &c->offered, *p = &c->peer;
+	SynSet set = { 0 };
+	size_t n = 0;
+
+	set.mss = o->mss && room >= 4;
+	n += set.mss ? 4 : 0;
+	set.ts = o->timestamps && (!answer || p->timestamps) && n + 12 <= room;
+	n += set.ts ? 12 : 0;
+	/* SACK-permitted takes the place of the two NOPs in front of the timestamps. */
+	set.sack = o->sack && (!answer || p->sack) && (set.ts || n + 4 <= room);
+	n += set.sack && !set.ts ? 4 : 0;
+	set.scale = o->wscale != WSCALE_NONE && (!answer || p->wscale != WSCALE_NONE) && n + 4 <= room;
+	return set;
+}
+
+/* What found no room was not said, so it does not hold. */
+static void agree(TcpConn *c, SynSet set)
+{
+	c->sack_ok &= set.sack;
+	c->ts_ok &= set.ts;
+	c->wscale_ok &= set.scale;
+	c->snd_wscale = c->wscale_ok ? c->snd_wscale : 0;
+	c->rcv_wscale = c->wscale_ok ? c->rcv_wscale : 0;
+	tcp_mss_update(c);
+}
+
 static size_t syn_options(const TcpConn *c, int64_t now_ns, bool answer, size_t room, uint8_t *opt)
 {
 	Writer w = writer(opt, room < TCP_OPTIONS_MAX ? room : TCP_OPTIONS_MAX);
-	const TcpSynOptions *o = &c->offered, *p = &c->peer;
-	bool sack = o->sack && (!answer || p->sack), ts = o->timestamps && (!answer || p->timestamps);
-	bool scale = o->wscale != WSCALE_NONE && (!answer || p->wscale != WSCALE_NONE);
+	SynSet set = syn_set(c, answer, w.cap);
 
-	if (o->mss && w.cap >= 4)
-		write_mss(&w, o->mss);
-	/* The order of common hosts: SACK-permitted fills the two bytes in front of the timestamps. */
-	if (sack && w.n + 4 <= w.cap) {
-		wr_u8(&w, OPT_SACK_OK);
-		wr_u8(&w, 2);
-	}
-	if (ts && w.n + 12 <= w.cap) {
-		if (!sack)
-			wr_be16(&w, OPT_NOP << 8 | OPT_NOP);
+	if (set.mss)
+		write_mss(&w, c->offered.mss);
+	if (set.sack)
+		wr_be16(&w, OPT_SACK_OK << 8 | 2);
+	else if (set.ts)
+		wr_be16(&w, OPT_NOP << 8 | OPT_NOP);
+	if (set.ts)
 		write_ts(c, now_ns, &w);
-	}
 	pad(&w);
-	if (scale && w.n + 4 <= w.cap) {
-		wr_u8(&w, OPT_NOP);
-		wr_u8(&w, OPT_WSCALE);
-		wr_u8(&w, 3);
-		wr_u8(&w, o->wscale);
+	if (set.scale) {
+		wr_be16(&w, OPT_NOP << 8 | OPT_WSCALE);
+		wr_be16(&w, (uint16_t)(3 << 8 | c->offered.wscale));
 	}
-	if (o->fastopen && !answer && !c->out.syn_retries && w.n + 4 + c->fastopen_n <= w.cap)
+	if (c->offered.fastopen && !answer && !c->out.syn_retries && w.n + 4 + c->fastopen_n <= w.cap)
 		write_cookie(c, &w);
 	pad(&w);
 	return w.n;
@@ -268,7 +292,7 @@ static void acknowledged(TcpConn *c, int64_t now_ns, uint32_t ack, uint32_t edge
 	c->ack_now = false;
 	c->ack_pending = 0;
 	timer_off(c, TCP_TIMER_DELACK);
-	if (with_sack || !(c->ooo && c->ooo->n)) {
+	if (with_sack || !c->sack_ok || !(c->ooo && c->ooo->n)) {
 		c->dsack_due = false;
 		if (c->dup_acks_due)
 			c->dup_acks_due--;
@@ -308,6 +332,8 @@ size_t tcp_emit(TcpConn *c, int64_t now_ns, const OutSeg *o, uint8_t *buf, Stack
 
 	if (!f)
 		return 0;
+	if ((o->flags & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK))
+		agree(c, syn_set(c, true, room));
 	c->ip_id++;
 	IpPacket ip = tcp_ip_header(c, o->ect ? IP_ECN_ECT0 : IP_ECN_NONE);
 	TcpHead h = {

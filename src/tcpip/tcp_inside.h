@@ -42,6 +42,7 @@ enum { TCP_MSS_V4 = 536, TCP_MSS_V6 = 1220, TCP_MSS_MIN = 88 }; /* RFC 9293 3.7.
 					 * that the RTO may stay below RFC 6298 2.4's second, as kernels do */
 #define TCP_RTO_MAX (120 * SEC_NS)			  /* RFC 6298 2.5: at least 60 s */
 #define TCP_R2 (100 * SEC_NS)				  /* RFC 9293 3.8.3 */
+enum { TCP_R2_LEAST = 5 }; /* and so many tries: after long losses the time-out alone may be as long */
 #define TCP_R2_SYN (180 * SEC_NS)
 #define TCP_DELACK (40 * MS_NS)				  /* RFC 9293 3.8.6.3: below 0.5 s */
 #define TCP_MSL (30 * SEC_NS)				  /* RFC 9293 3.4.2 has 2 minutes; kernels a quarter */

@@ -27,7 +27,9 @@ static void on_rto(TcpConn *c, int64_t now_ns)
 	}
 	if (!c->first_rto_ns)
 		c->first_rto_ns = now_ns;
-	else if (c->was_open && now_ns - c->first_rto_ns >= TCP_R2) { /* RFC 9293 3.8.3 (d) */
+	if (c->rto_row < UINT8_MAX)
+		c->rto_row++;
+	if (c->was_open && c->rto_row > TCP_R2_LEAST && now_ns - c->first_rto_ns >= TCP_R2) { /* RFC 9293 3.8.3 (d) */
 		tcp_end(c, now_ns, c->icmp ? TCP_ERR_UNREACHABLE : TCP_ERR_TIMEOUT);
 		return;
 	}
