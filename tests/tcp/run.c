@@ -66,8 +66,19 @@ static void split(char *line, Words *ws)
 
 /* ---- cases ---- */
 
+enum { MAX_PIECES = 32, MAX_LINES = 64 };
+
+/* Lines that cases of a file share: "-- name", then "use name". */
+typedef struct Piece {
+	char name[32];
+	char *lines[MAX_LINES];
+	int n;
+} Piece;
+
 typedef struct Run {
 	World w;
+	Piece pieces[MAX_PIECES];
+	int n_pieces;
 	const char *only;
 	bool verbose, skip;
 	char name[128];
@@ -119,14 +130,37 @@ static int64_t when(World *w, const char *s)
 	return *s == '+' ? w->now_ns + number(w, s + 1) : WORLD_EPOCH + number(w, s);
 }
 
-static void step(Run *r, char *line)
+static void step(Run *r, const char *line);
+
+static void use(Run *r, const char *name)
+{
+	for (int i = 0; i < r->n_pieces; i++) {
+		const Piece *p = &r->pieces[i];
+
+		if (strcmp(p->name, name) != 0)
+			continue;
+		for (int k = 0; k < p->n && !r->failed; k++)
+			step(r, p->lines[k]);
+		return;
+	}
+	snprintf(r->w.why, sizeof r->w.why, "no piece of this name: %.64s", name);
+	report(r);
+}
+
+static void step(Run *r, const char *line)
 {
 	World *w = &r->w;
+	char copy[512];
 	Words ws;
 
-	split(line, &ws);
+	snprintf(copy, sizeof copy, "%s", line);
+	split(copy, &ws);
 	if (!ws.n || r->skip || r->failed)
 		return;
+	if (!strcmp(ws.w[0], "use")) {
+		use(r, ws.n > 1 ? ws.w[1] : "");
+		return;
+	}
 	if (setjmp(w->fail)) {
 		report(r);
 		return;
@@ -137,6 +171,35 @@ static void step(Run *r, char *line)
 		fail(w, "time goes back");
 	world_until(w, at);
 	run_command(w, &ws);
+}
+
+static void forget_pieces(Run *r)
+{
+	for (int i = 0; i < r->n_pieces; i++) {
+		for (int k = 0; k < r->pieces[i].n; k++)
+			free(r->pieces[i].lines[k]);
+	}
+	r->n_pieces = 0;
+}
+
+static void begin_piece(Run *r, const char *name)
+{
+	finish(r);
+	*r->name = 0;
+	if (r->n_pieces == MAX_PIECES)
+		return;
+	Piece *p = &r->pieces[r->n_pieces++];
+
+	p->n = 0;
+	snprintf(p->name, sizeof p->name, "%.*s", (int)strcspn(name, " \n"), name);
+}
+
+static void add_line(Run *r, const char *line)
+{
+	Piece *p = r->n_pieces ? &r->pieces[r->n_pieces - 1] : NULL;
+
+	if (p && p->n < MAX_LINES)
+		p->lines[p->n++] = strdup(line);
 }
 
 static bool run_file(Run *r, const char *path)
@@ -154,13 +217,18 @@ static bool run_file(Run *r, const char *path)
 	for (int n = 1; fgets(line, sizeof line, f); n++) {
 		if (!strncmp(line, "== ", 3))
 			begin(r, line + 3);
+		else if (!strncmp(line, "-- ", 3))
+			begin_piece(r, line + 3);
 		else if (*r->name) {
 			r->w.line = n;
 			step(r, line);
+		} else {
+			add_line(r, line);
 		}
 	}
 	finish(r);
 	*r->name = 0;
+	forget_pieces(r);
 	fclose(f);
 	return true;
 }
