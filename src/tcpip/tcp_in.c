@@ -77,17 +77,13 @@ static void take_timestamp(TcpConn *c, int64_t now_ns, const TcpSeg *seg)
 
 static void unacceptable(TcpConn *c, int64_t now_ns, const TcpSeg *seg)
 {
-	uint32_t n = (uint32_t)seg->payload.n, seq = seg->seq;
+	uint32_t n = (uint32_t)seg->payload.n;
 
-	if (n && seq_le(seg->end, c->rcv_nxt)) { /* old: told by DSACK that it came twice (RFC 2883) */
-		c->in.retransmits++;
-		c->in.bytes_dup += n;
-		c->dsack_due = c->sack_ok;
-		c->dsack = (SeqRange){ seq, seq + n };
-		tcp_event(c, now_ns, TCP_EV_DUPLICATE, rel_in(c, seq), rel_in(c, seq + n));
+	if (n && seq_le(seg->end, c->rcv_nxt)) {
+		tcp_old_text(c, now_ns, seg->seq, seg->payload);
 	} else if (seq_lt(c->rcv_nxt, seg->end)) {
 		c->in.out_of_window++;
-		tcp_event(c, now_ns, TCP_EV_OUT_OF_WINDOW, rel_in(c, seq), n);
+		tcp_event(c, now_ns, TCP_EV_OUT_OF_WINDOW, rel_in(c, seg->seq), n);
 	}
 	tcp_drop_with_ack(c, now_ns, seg);
 }

@@ -169,6 +169,8 @@ void tcp_ack_in(TcpConn *c, int64_t now_ns, TcpSeg *seg);
 void tcp_send_window(TcpConn *c, int64_t now_ns, const TcpSeg *seg);
 /* Payload and FIN; whether the peer's FIN was reached. */
 bool tcp_text_in(TcpConn *c, int64_t now_ns, TcpSeg *seg);
+/* Payload of which nothing is new: counted, compared, told by DSACK (RFC 2883). */
+void tcp_old_text(TcpConn *c, int64_t now_ns, uint32_t seq, Bytes b);
 void tcp_challenge(TcpConn *c, int64_t now_ns, const TcpSeg *seg);
 void tcp_drop_with_ack(TcpConn *c, int64_t now_ns, const TcpSeg *seg);
 

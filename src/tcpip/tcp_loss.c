@@ -140,8 +140,8 @@ static void prr(TcpConn *c, uint32_t delivered, bool una_moved)
 		}
 		send = limit < room ? limit : room;
 	}
-	/* The fast retransmission itself always leaves. */
-	if (send < c->snd_mss && !c->prr_out)
+	/* The fast retransmission itself always leaves; without SACK each partial ACK's too (RFC 6582 3.2). */
+	if (send < c->snd_mss && (!c->prr_out || (!c->sack_ok && una_moved)))
 		send = c->snd_mss;
 	c->cwnd = pipe + (uint32_t)(send > 0 ? send : 0);
 }
@@ -192,21 +192,23 @@ static void grow(TcpConn *c, int64_t now_ns, const AckNews *news)
 
 void loss_on_ack(TcpConn *c, int64_t now_ns, AckNews *news, uint32_t ack)
 {
-	bool lost;
+	bool lost, left = false;
 
 	if (news->una_moved && is_spurious(c, news)) {
 		c->out.spurious_eifel++;
 		undo(c, now_ns, 2);
 	}
 	loss_dsack(c, news);
-	if (c->recovery != TCP_CA_OPEN && news->una_moved && seq_le(c->recovery == TCP_CA_CWR ? c->ecn_high : c->recover, ack))
+	if (c->recovery != TCP_CA_OPEN && news->una_moved && seq_le(c->recovery == TCP_CA_CWR ? c->ecn_high : c->recover, ack)) {
+		left = c->recovery != TCP_CA_LOSS;
 		leave(c, now_ns);
+	}
 	lost = c->sack_ok ? rack_detect(c, now_ns) : newreno(c, news, ack);
 	if (lost)
 		loss_enter(c, now_ns);
 	if (c->recovery == TCP_CA_RECOVERY)
 		prr(c, news->delivered, news->una_moved);
-	else if (c->recovery != TCP_CA_CWR)
+	else if (c->recovery != TCP_CA_CWR && !left) /* the ACK that ends an episode is no reason to grow */
 		grow(c, now_ns, news);
 }
 

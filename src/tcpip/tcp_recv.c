@@ -132,8 +132,7 @@ static void dsack(TcpConn *c, uint32_t start, uint32_t end)
 
 /* ---- placing ---- */
 
-/* Nothing of it is new. */
-static void duplicate(TcpConn *c, int64_t now_ns, uint32_t seq, Bytes b)
+void tcp_old_text(TcpConn *c, int64_t now_ns, uint32_t seq, Bytes b)
 {
 	uint32_t end = seq + (uint32_t)b.n;
 
@@ -226,7 +225,7 @@ static void payload_in(TcpConn *c, int64_t now_ns, uint32_t seq, Bytes b)
 	uint32_t edge = seq_max(c->rcv_adv, c->rcv_nxt);
 
 	if (seq_le(seq + (uint32_t)b.n, c->rcv_nxt) || is_stored(c, seq, seq + (uint32_t)b.n)) {
-		duplicate(c, now_ns, seq, b);
+		tcp_old_text(c, now_ns, seq, b);
 		return;
 	}
 	if (seq_lt(seq, c->rcv_nxt)) { /* its first part came before */

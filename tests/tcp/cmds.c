@@ -322,6 +322,7 @@ static void cmd_icmp(World *w, Words *ws)
 	e.code = e.klass == ICMP_SOFT ? 1 : e.klass == ICMP_HARD ? 3 : 4;
 	if (eat(ws, "mtu"))
 		e.mtu = (uint32_t)next_number(w, ws, "mtu");
+	eat(ws, "seq");
 	e.seq = w->our_isn + (uint32_t)next_number(w, ws, "seq");
 	IcmpVerdict v = tcp_icmp_error(w->s, w->now_ns, &e);
 
@@ -405,7 +406,7 @@ static const struct {
 	{ "recv", cmd_recv, true },	{ "close", cmd_close, false },	  { "reset", cmd_reset, false },
 	{ "release", cmd_release, false }, { "autoack", cmd_autoack, false }, { "craft", cmd_craft, false },
 	{ "hold", cmd_hold, true },	{ "sent", cmd_sent, true },	  { "go", cmd_go, true },
-	{ "notsent", cmd_notsent, true }, { "icmp", cmd_icmp, false },	  { "mtu", cmd_mtu, false },
+	{ "notsent", cmd_notsent, true }, { "icmp", cmd_icmp, true },	  { "mtu", cmd_mtu, false },
 	{ "quiet", cmd_quiet, false },	{ "drain", cmd_drain, true },	  { "verdict", cmd_verdict, true },
 	{ "event", cmd_event, true },
 };
