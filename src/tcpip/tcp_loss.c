@@ -55,8 +55,8 @@ void loss_timeout(TcpConn *c, int64_t now_ns)
 	score_all_lost(c, c->rack.tx_ns ? now_ns - c->rack.rtt_ns - c->rack.reo_wnd_ns : now_ns);
 	c->recovery = TCP_CA_LOSS;
 	c->recover = c->snd_nxt;
-	c->cwnd = c->snd_mss;
 	c->reno_sacked = 0;
+	c->cwnd = tcp_pipe(c) + c->snd_mss; /* RFC 5681 (4) has one segment, and takes all for lost */
 	c->dup_acks_row = 0;
 	c->tlp.out = c->tlp.due = false;
 	timer_off(c, TCP_TIMER_TLP);

@@ -53,7 +53,7 @@ typedef struct World {
 	uint16_t our_port, peer_port;
 	uint32_t our_isn, peer_isn;
 	bool our_isn_known, ts, raw_seq;
-	uint32_t last_tsval;
+	uint32_t last_tsval, first_tsval; /* of all, and of the first with payload */
 	uint64_t tx_off;   /* payload bytes given to send */
 	uint64_t received; /* payload bytes read: checked against the pattern */
 	StackVerdict verdict;

@@ -7,7 +7,7 @@
 /* What a line says of a segment; has_x: it says so. */
 typedef struct Spec {
 	uint16_t flags;
-	bool any, psh;
+	bool any, old_echo;
 	uint32_t seq, end, each; /* relative; each: cut into segments of so many bytes */
 	bool has_ack, has_win, has_ttl, has_ts, no_ts, has_urg, has_mss, has_wscale, sack_ok, has_sack, no_sack;
 	uint32_t ack, win, urg, mss, wscale, tsval, tsecr, ttl;
@@ -129,7 +129,8 @@ static void read_spec(World *w, Spec *p, Words *ws)
 		} else if (eat(ws, "ts")) {
 			p->has_ts = true;
 			p->tsval = (uint32_t)next_number(w, ws, "tsval");
-			p->tsecr = (uint32_t)next_number(w, ws, "tsecr");
+			p->old_echo = eat(ws, "echo");
+			p->tsecr = p->old_echo ? 0 : (uint32_t)next_number(w, ws, "tsecr");
 		} else if (eat(ws, "other")) {
 			p->salt = 99;
 		} else if (eat(ws, "pad")) {
@@ -177,7 +178,7 @@ static Bytes in_options(World *w, const Spec *p, uint8_t opt[40])
 	if (p->has_ts || (w->ts && !p->no_ts && !syn)) {
 		put_option(&o, OPT_TIMESTAMP, 10);
 		wr_be32(&o, p->has_ts ? p->tsval : (uint32_t)(w->now_ns / MS_NS) + 5000);
-		wr_be32(&o, p->has_ts && p->tsecr ? p->tsecr : w->last_tsval);
+		wr_be32(&o, p->old_echo ? w->first_tsval : p->has_ts && p->tsecr ? p->tsecr : w->last_tsval);
 	}
 	if (p->has_cookie) {
 		put_option(&o, OPT_FASTOPEN, (uint8_t)(2 + p->cookie.n));
@@ -357,6 +358,8 @@ static void one_out(World *w, const Spec *p, uint32_t start, uint32_t end)
 	}
 	if (s.ts)
 		w->last_tsval = s.tsval;
+	if (s.ts && s.payload.n && !w->first_tsval)
+		w->first_tsval = s.tsval;
 	int64_t late = w->now_ns - l->ns;
 
 	if (late > MS_NS)
