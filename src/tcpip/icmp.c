@@ -4,17 +4,6 @@
  */
 #include "tcpip/ip.h"
 
-/* A connection that follows a smaller path tells what it found; others on the path follow it. */
-static void mtu_spreads(NetStack *s, int64_t now_ns, const IcmpError *e)
-{
-	const TcpConn *c = tcp_find(s, e->src, e->sport, e->dst, e->dport);
-
-	if (!c)
-		return;
-	ip_path_mtu_learned(s, e->dst, c->mtu, now_ns);
-	tcp_mtu_changed(s, now_ns, e->src, e->dst, c->mtu);
-}
-
 static StackVerdict to_tcp(NetStack *s, int64_t now_ns, const IcmpError *e)
 {
 	const TcpConn *c = tcp_find(s, e->src, e->sport, e->dst, e->dport);
@@ -24,8 +13,8 @@ static StackVerdict to_tcp(NetStack *s, int64_t now_ns, const IcmpError *e)
 
 	if (v == ICMP_NOT_OURS)
 		return STACK_NOT_OURS;
-	if (v == ICMP_TAKEN && e->klass == ICMP_TOO_BIG)
-		mtu_spreads(s, now_ns, e);
+	if (v == ICMP_TAKEN && e->klass == ICMP_TOO_BIG) /* it follows already; others on the path do too */
+		tcp_mtu_changed(s, now_ns, e->src, e->dst, c->mtu);
 	return shown ? STACK_TAKEN_AND_SHOWN : STACK_TAKEN;
 }
 

@@ -120,13 +120,13 @@ typedef struct IcmpError {
 typedef enum IcmpVerdict {
 	ICMP_NOT_OURS, /* no such connection */
 	ICMP_IGNORED,  /* RFC 5927 4.1: quotes a segment that is not in flight */
-	ICMP_TAKEN,    /* TOO_BIG: ip stores the path's MTU and calls tcp_mtu_changed */
+	ICMP_TAKEN,    /* TOO_BIG: it follows, and ip calls tcp_mtu_changed for the others */
 } IcmpVerdict;
 
 IcmpVerdict tcp_icmp_error(NetStack *s, int64_t now_ns, const IcmpError *e);
 
-/* The path from src to dst takes packets of mtu bytes now: all connections on it follow, and send
- * again at once what was too long (RFC 1191 6.4).  mtu may grow too. */
+/* The path from src to dst takes packets of mtu bytes at most: all connections on it follow, and send
+ * again at once what was too long (RFC 1191 6.4). */
 void tcp_mtu_changed(NetStack *s, int64_t now_ns, Ip src, Ip dst, uint32_t mtu);
 
 /* A connection by its tuple as we send; NULL: none. */

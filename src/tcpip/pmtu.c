@@ -40,23 +40,37 @@ uint32_t pmtu_plateau(uint32_t n)
 	return p ? p : PMTU_LEAST_V4;
 }
 
-static uint32_t least(const Pmtu *p)
-{
-	return p->v == 4 ? PMTU_LEAST_V4 : PMTU_LEAST_V6;
-}
-
 static uint32_t rung_below(const Pmtu *p, uint32_t n)
 {
 	uint32_t r = below(rungs, COUNT(rungs), n);
 
-	return r < least(p) ? least(p) : r;
+	return r < p->least ? p->least : r;
 }
 
 void pmtu_init(Pmtu *p, uint8_t v, uint32_t link_mtu, uint32_t cached, int64_t now_ns)
 {
-	*p = (Pmtu){ .v = v, .link = link_mtu, .size = link_mtu, .high = link_mtu, .raise_ns = now_ns + RAISE_NS };
+	*p = (Pmtu){ .v = v,
+		     .least = v == 4 ? PMTU_LEAST_V4 : PMTU_LEAST_V6,
+		     .link = link_mtu,
+		     .size = link_mtu,
+		     .high = link_mtu,
+		     .raise_ns = now_ns + RAISE_NS };
 	if (cached && cached < link_mtu)
-		p->size = p->high = cached < least(p) ? least(p) : cached;
+		p->size = p->high = cached < p->least ? p->least : cached;
+}
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+void pmtu_bounds(Pmtu *p, uint32_t least, uint32_t most)
+{
+	p->link = smaller(p->link, most);
+	p->size = smaller(p->size, most);
+	p->high = smaller(p->high, most);
+	if (p->least < least)
+		p->least = least;
 }
 
 static void set_size(Pmtu *p, uint32_t size)
@@ -213,10 +227,10 @@ bool pmtu_too_big(Pmtu *p, uint32_t claimed, uint32_t quoted_len, uint32_t seq, 
 {
 	if (claimed == 0 && p->v == 4)
 		claimed = pmtu_plateau(quoted_len);
-	if (claimed < least(p)) {
+	if (claimed < p->least) {
 		if (p->v == 6) /* RFC 8201 4: such a message is discarded */
 			return false;
-		claimed = least(p); /* RFC 1191 3 */
+		claimed = p->least; /* RFC 1191 3 */
 	}
 	if (claimed >= p->size) { /* RFC 8899 4.6.2: of use if it is about the probe */
 		if (p->probing && claimed < p->probe) {
@@ -232,6 +246,13 @@ bool pmtu_too_big(Pmtu *p, uint32_t claimed, uint32_t quoted_len, uint32_t seq, 
 	p->claimed = claimed;
 	p->claimed_seq = seq;
 	return false;
+}
+
+bool pmtu_follow(Pmtu *p, uint32_t size, int64_t now_ns)
+{
+	if (size < p->least)
+		size = p->least;
+	return size < p->size && believe(p, size, now_ns);
 }
 
 /* ---- cache ---- */

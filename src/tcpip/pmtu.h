@@ -29,6 +29,7 @@ typedef enum PmtuState { PMTU_COMPLETE, PMTU_HOLE, PMTU_SEARCH } PmtuState;
 typedef struct Pmtu {
 	PmtuState state;
 	uint8_t v;
+	uint32_t least;	   /* never less */
 	bool probing;	   /* a probe is in flight */
 	uint8_t tries;	   /* probes of `probe` bytes lost in a row */
 	uint8_t timeouts;  /* in a row, of segments that a smaller size could save */
@@ -46,6 +47,9 @@ typedef struct Pmtu {
 
 /* cached: from pmtu_cache_get(), or 0. */
 void pmtu_init(Pmtu *p, uint8_t v, uint32_t link_mtu, uint32_t cached, int64_t now_ns);
+
+/* Packets will be no longer than `most` (the peer's MSS), and shorter than `least` is of no use. */
+void pmtu_bounds(Pmtu *p, uint32_t least, uint32_t most);
 
 static inline uint32_t pmtu_now(const Pmtu *p)
 {
@@ -69,6 +73,9 @@ bool pmtu_timeout(Pmtu *p, uint32_t size, int64_t now_ns);
  * the packet was that it quotes, and its sequence number.  True: segments are smaller
  * from now on, and what is in flight above that was lost. */
 bool pmtu_too_big(Pmtu *p, uint32_t claimed, uint32_t quoted_len, uint32_t seq, int64_t now_ns);
+
+/* Somebody else found the path to be so small.  True: segments are smaller from now on. */
+bool pmtu_follow(Pmtu *p, uint32_t size, int64_t now_ns);
 
 /* What a router meant that told no MTU (RFC 1191 5): the next plateau below. */
 uint32_t pmtu_plateau(uint32_t below);

@@ -91,7 +91,7 @@ bool rack_detect(TcpConn *c, int64_t now_ns)
 
 		if (left <= 0) {
 			score_lost(c, g);
-			any = true;
+			any |= !tcp_probe_lost(c, now_ns, g);
 		} else if (left > wait) {
 			wait = left;
 		}

@@ -164,7 +164,6 @@ TcpConn *tcp_new(NetStack *s, int64_t now_ns, const TcpOpen *o)
 	c->dport = o->dport;
 	c->ttl = o->ttl ? o->ttl : 64;
 	c->tos = o->tos;
-	c->mtu = o->mtu;
 	c->nagle = o->nagle;
 	c->log_on = o->log;
 	c->auto_ack = !o->no_auto_ack;
@@ -181,6 +180,7 @@ TcpConn *tcp_new(NetStack *s, int64_t now_ns, const TcpOpen *o)
 		c->timer_ns[t] = STACK_NEVER;
 	offer(c, o);
 	init_numbers(c, now_ns);
+	tcp_path_open(c, now_ns, o->mtu);
 	tcp_mss_update(c);
 	c->cwnd = tcp_initial_window(c);
 	return c;

@@ -146,6 +146,8 @@ void tcp_ack_in(TcpConn *c, int64_t now_ns, TcpSeg *seg)
 	if (news.dup)
 		duplicate(c, now_ns, &news, seg->ack);
 	measure(c, now_ns, &news);
+	if (news.delivered)
+		tcp_path_acked(c, now_ns, news.longest);
 	stat_rate(c, now_ns, &news);
 	if (seg->flags & TCP_ECE && !(seg->flags & TCP_SYN))
 		loss_ece(c, now_ns);

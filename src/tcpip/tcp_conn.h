@@ -10,6 +10,7 @@
 #define SONDE_TCPIP_TCP_CONN_H
 
 #include "tcpip/endpoint.h"
+#include "tcpip/pmtu.h"
 #include "tcpip/stack.h"
 
 /* RFC 9293 3.3.2.  id, name */
@@ -100,8 +101,7 @@ typedef enum TcpLimit { TCP_LIMITS(TCP_LIMIT_ENUM_) TCP_LIMIT_N } TcpLimit;
 	X(PERSIST, "window probe") /* RFC 9293 3.8.6.1 */                        \
 	X(DELACK, "delayed ack")   /* RFC 9293 3.8.6.3 */                        \
 	X(KEEPALIVE, "keep-alive") /* RFC 9293 3.8.4 */                          \
-	X(LIFE, "end")             /* of connecting, FIN-WAIT-2, TIME-WAIT */    \
-	X(PMTU, "path mtu probe")
+	X(LIFE, "end")             /* of connecting, FIN-WAIT-2, TIME-WAIT */
 
 #define TCP_TIMER_ENUM_(id, name) TCP_TIMER_##id,
 typedef enum TcpTimer { TCP_TIMERS(TCP_TIMER_ENUM_) TCP_TIMER_N } TcpTimer;
@@ -227,6 +227,8 @@ struct TcpConn {
 	bool sack_ok, ts_ok, ecn_ok, wscale_ok;
 	uint16_t snd_mss;      /* payload bytes of a full segment now, options taken off */
 	uint32_t mtu;	       /* of the path, as known */
+	Pmtu pmtu;	       /* RFC 1191, 8201, 8899: how it is known */
+	uint32_t probe_seq;    /* of the segment that is a probe, if pmtu.probing */
 	uint32_t max_in_flight;
 
 	/* ---- RFC 7323: timestamps ---- */

@@ -245,6 +245,7 @@ void tcp_syn_options(TcpConn *c, int64_t now_ns, const TcpSeg *seg)
 	}
 	fastopen_answer(c, now_ns, seg);
 	tcp_mss_update(c);
+	tcp_path_agreed(c);
 	c->cwnd = tcp_initial_window(c);
 }
 

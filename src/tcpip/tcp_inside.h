@@ -95,6 +95,7 @@ static inline uint32_t tcp_pipe(const TcpConn *c)
 typedef struct AckNews {
 	uint32_t acked;	      /* bytes cumulatively */
 	uint32_t sacked;      /* bytes selectively, first time */
+	uint32_t longest;     /* segment among those newly delivered */
 	uint32_t delivered;   /* both, less what SACK had before; without SACK, by duplicate ACKs */
 	bool una_moved, dup, dsack, sack_news, ece;
 	bool ts;
@@ -210,9 +211,19 @@ void tcp_mss_update(TcpConn *c);
 /* A frame was too long for our own link, whose MTU nobody named: one step down. */
 void tcp_mtu_lower(TcpConn *c, int64_t now_ns);
 
+/* ---- the path's MTU: what TcpConn.pmtu is told and asked ---- */
+
+void tcp_path_open(TcpConn *c, int64_t now_ns, uint32_t link_mtu);
+/* Both SYNs were seen, and with them how long segments will be at most. */
+void tcp_path_agreed(TcpConn *c);
+/* `payload`: of the longest segment that was newly acknowledged. */
+void tcp_path_acked(TcpConn *c, int64_t now_ns, uint32_t payload);
 /* A time-out came: perhaps because long packets die on the way (RFC 8899, RFC 4821 7.7). */
-void tcp_black_hole(TcpConn *c, int64_t now_ns);
-void tcp_pmtu_due(TcpConn *c, int64_t now_ns);
+void tcp_path_timeout(TcpConn *c, int64_t now_ns);
+/* Payload of the probe that new data should be sent as now, which then counts as sent; 0: none. */
+uint32_t tcp_probe_bytes(TcpConn *c, int64_t now_ns, uint32_t unsent);
+/* Whether what was lost was the probe: no sign of congestion (RFC 4821 7.5). */
+bool tcp_probe_lost(TcpConn *c, int64_t now_ns, const TxSeg *g);
 
 /* ---- life ---- */
 

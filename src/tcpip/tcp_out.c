@@ -281,6 +281,9 @@ static size_t pull_new(const Pull *p)
 
 	if (unsent || fin)
 		restart_after_idle(c, p->now_ns);
+	uint32_t probe = tcp_probe_bytes(c, p->now_ns, unsent);
+	if (probe)
+		return send_new(p, probe, false);
 	uint32_t n = unsent ? sendable(c, unsent, &why) : 0;
 	uint32_t flight = c->snd_nxt - c->snd_una;
 	bool fin_fits = fin && n == unsent && (n + flight < c->snd_wnd || c->sws_override);

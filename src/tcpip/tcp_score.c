@@ -164,6 +164,8 @@ bool score_split(TcpConn *c, TxSeg *g, uint32_t at)
 static void delivered(TcpConn *c, int64_t now_ns, const TxSeg *g, uint32_t n, AckNews *news)
 {
 	news->delivered += n;
+	if (news->longest < txseg_len(g) - g->syn - g->fin)
+		news->longest = txseg_len(g) - g->syn - g->fin;
 	c->delivered += n;
 	c->delivered_ns = now_ns;
 	rack_delivered(c, now_ns, g, news);

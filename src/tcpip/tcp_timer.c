@@ -42,7 +42,7 @@ static void on_rto(TcpConn *c, int64_t now_ns)
 		return;
 	}
 	loss_timeout(c, now_ns);
-	tcp_black_hole(c, now_ns);
+	tcp_path_timeout(c, now_ns);
 }
 
 /* ---- RFC 8985 ---- */
@@ -135,7 +135,6 @@ static void (*const on_timer[TCP_TIMER_N])(TcpConn *c, int64_t now_ns) = {
 	[TCP_TIMER_DELACK] = on_delack,
 	[TCP_TIMER_KEEPALIVE] = on_keepalive,
 	[TCP_TIMER_LIFE] = on_life,
-	[TCP_TIMER_PMTU] = tcp_pmtu_due,
 };
 
 void tcp_due(Endpoint *e, int64_t now_ns)
