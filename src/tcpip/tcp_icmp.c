@@ -106,16 +106,15 @@ void tcp_path_timeout(TcpConn *c, int64_t now_ns)
 
 /* ---- probes ---- */
 
-/* RFC 4821 7.3: there must be enough behind a probe that its loss shows soon, and room for all of
- * it, so that nothing waits for the probe. */
+/* RFC 4821 7.3: there must be enough behind a probe that its loss shows soon. */
 uint32_t tcp_probe_bytes(TcpConn *c, int64_t now_ns, uint32_t unsent)
 {
-	uint32_t size = c->sack_ok && c->recovery == TCP_CA_OPEN && c->state == TCP_ESTABLISHED
+	uint32_t size = c->sack_ok && unsent && c->recovery == TCP_CA_OPEN
 				? pmtu_probe_size(&c->pmtu, now_ns)
 				: 0;
 	uint32_t n = size ? size - headers(c) : 0, all = n + TCP_DUP_THRESH * c->snd_mss;
 
-	if (!n || unsent < all || c->snd_nxt - c->snd_una + all > c->snd_wnd || tcp_pipe(c) + all > c->cwnd)
+	if (!n || unsent < all || c->snd_nxt - c->snd_una + all > c->snd_wnd || c->cwnd < all || tcp_pipe(c) + n > c->cwnd)
 		return 0;
 	pmtu_probe_sent(&c->pmtu, size);
 	c->probe_seq = c->snd_nxt;
