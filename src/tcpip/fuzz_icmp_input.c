@@ -21,7 +21,8 @@ static void input_icmp(Live *l, Bytes message)
 	size_t hdr = ip_packet_write(&ip, message.n, packet);
 	uint8_t *m = packet + hdr;
 
-	memcpy(m, message.p, message.n);
+	if (message.n)
+		memcpy(m, message.p, message.n);
 	if (message.n >= 4) {
 		memset(m + 2, 0, 2);
 		uint16_t sum = ip_csum_done(ip_csum_add(v6 ? ip_pseudo_sum(&ip, message.n) : 0, BYTES(m, message.n)));

@@ -212,6 +212,7 @@ static inline void live_start(Live *l, uint8_t *memory, uint8_t how)
 		if (!(how & LIVE_SYN_SENT))
 			live_input(l, live_segment(l, F_SYN | F_ACK, LIVE_IRS, l->iss + 1, 65535, live_syn_options(l), 0));
 		live_check(l);
+		must(l->c->state == (how & LIVE_SYN_SENT ? TCP_SYN_SENT : TCP_ESTABLISHED));
 		return;
 	}
 	TcpListener *lis = tcp_listen(l->s, l->us, LIVE_PORT, 4, &o);
@@ -223,6 +224,7 @@ static inline void live_start(Live *l, uint8_t *memory, uint8_t how)
 	live_input(l, live_segment(l, F_ACK, LIVE_IRS + 1, l->iss + 1, 65535, BYTES(ts, l->plain ? 0 : 12), 0));
 	live_pull(l);
 	l->c = tcp_accept(lis);
+	must(l->c && l->c->state == TCP_ESTABLISHED);
 }
 
 #endif
