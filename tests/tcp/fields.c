@@ -45,6 +45,15 @@ GET(readable, tcp_readable(c))
 GET(room, tcp_send_room(c))
 GET(eof, tcp_eof(c))
 GET(rcv_wnd, tcp_rcv_wnd(c))
+/* Pages beyond those of the log. */
+static int64_t get_pages(const World *w, const TcpConn *c)
+{
+	TcpConn *x = w->c;
+
+	(void)c;
+	tcp_log_clear(x);
+	return x->ep.stack->pool.used[POOL_PAGE] + x->ep.stack->pool.used[POOL_128] + x->ep.stack->pool.used[POOL_512];
+}
 GET(blocks, c->ep.stack->pool.used[POOL_PAGE] + c->ep.stack->pool.used[POOL_128])
 GET(endpoints, c->ep.stack->n_endpoints)
 GET(limit_cwnd, c->limited_ns[TCP_LIMIT_CWND] + (c->limit == TCP_LIMIT_CWND ? w->now_ns - c->limit_since_ns : 0))
@@ -75,7 +84,7 @@ static int64_t get_nested(const TcpConn *c, const char *name, bool *ret_found)
 
 #define ROW(name) { #name, get_##name },
 static const Field fields[] = { PLAIN(ROW) ROW(snd_una) ROW(snd_nxt) ROW(rcv_nxt) ROW(unsent) ROW(unacked) ROW(readable)
-	ROW(room) ROW(eof) ROW(rcv_wnd) ROW(blocks) ROW(endpoints) ROW(limit_cwnd) ROW(limit_window) ROW(limit_app)
+	ROW(room) ROW(pages) ROW(eof) ROW(rcv_wnd) ROW(blocks) ROW(endpoints) ROW(limit_cwnd) ROW(limit_window) ROW(limit_app)
 	ROW(rtt_median) };
 
 static int64_t field(World *w, const char *name)
@@ -99,7 +108,7 @@ static const char *text_field(const World *w, const char *name)
 #define TEXT(id, text) text,
 		TCP_RECOVERIES(TEXT)
 	};
-	static const char *const ip_ids[] = { TCP_IP_IDS(TEXT) };
+	static const char *const ip_ids[] = { "unknown", "zero", "constant", "counts", "counts,-shared", "random" };
 	static const char *const errors[] = {
 #define ERROR(id, state, text) #id,
 		TCP_ERRORS(ERROR)
