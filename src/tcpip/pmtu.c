@@ -6,6 +6,8 @@
 enum {
 	PROBES_MOST = 3,   /* RFC 8899 5.1.2: MAX_PROBES */
 	TIMEOUTS_MOST = 2, /* RFC 4821 7.7 wants more than one, so that no single loss counts */
+	TIMEOUTS_BASE = 4, /* of what BASE_PLPMTU takes: outages are common, paths below it are not */
+	BASE = 1200,	   /* RFC 8899 5.1.2 */
 	CLOSE_ENOUGH = 16, /* bytes that a further probe would not be worth */
 };
 #define RAISE_NS (600 * NS_PER_S) /* RFC 8899 5.1.1: PMTU_RAISE_TIMER; RFC 1191 6.3 */
@@ -19,7 +21,7 @@ static const uint16_t plateaus[] = { 68, 296, 508, 1006, 1492, 2002, 4352, 8166,
 
 /* Where to go when a path swallows what is larger (RFC 8899 5.1.2: BASE_PLPMTU), and
  * when it swallows that too. */
-static const uint16_t rungs[] = { 68, 296, 576, 1200 };
+static const uint16_t rungs[] = { 68, 296, 576, BASE };
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -220,7 +222,7 @@ bool pmtu_timeout(Pmtu *p, uint32_t size, int64_t now_ns)
 		return believe(p, p->claimed, now_ns);
 	if (size <= rung_below(p, p->size) || size > p->size)
 		return false;
-	return ++p->timeouts >= TIMEOUTS_MOST && fall(p);
+	return ++p->timeouts >= (p->size > BASE ? TIMEOUTS_MOST : TIMEOUTS_BASE) && fall(p);
 }
 
 bool pmtu_too_big(Pmtu *p, uint32_t claimed, uint32_t quoted_len, uint32_t seq, int64_t now_ns)

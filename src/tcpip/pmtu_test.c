@@ -83,7 +83,7 @@ static void test_paths_that_swallow(void **state)
 				continue;
 			pmtu_init(&p, v, 9000, 0, 0);
 			uint32_t timeouts = carry(&w, &p, 0);
-			assert_true(timeouts <= 8); /* 2 a rung */
+			assert_true(timeouts <= (mtu < 1200 ? 2 + 3 * 4 : 2));
 			for (int i = 0; i < 120; i++)
 				probe_once(&w, &p, 0);
 			found(&w, &p, v == 4 ? PMTU_LEAST_V4 : PMTU_LEAST_V6);
