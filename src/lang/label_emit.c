@@ -546,6 +546,7 @@ void label_live_call(Facts *f, Node *call, const Fact *live, const CallArgs *c, 
 		return;
 	Out o = out_to(f, call, live);
 
+	part(&o, STR("connection"), call, opens ? NULL : live->label, PACKET_BITS, false);
 	for (uint32_t i = 0; i < c->sig->n; i++) {
 		const Fact *x = c->arg[i];
 
@@ -570,6 +571,7 @@ void label_live_set(Facts *f, Node *target, const Fact *live, const Fact *x, con
 		return;
 	Out o = out_to(f, target, live);
 
+	part(&o, STR("connection"), target, live->label, PACKET_BITS, false);
 	reach(f, label_deep(f, x), o.peers, target);
 	part(&o, target->attr.sym->text, value, label_deep(f, x), value_bits(x, 1), false);
 	charge(&o, true);

@@ -338,6 +338,8 @@ static bool host_word(Words *w, FakeHost *h, Str s)
 		h->returns = true;
 	else if (str_is(s, "broadcast"))
 		h->broadcast = true;
+	else if (str_is(s, "nostamps"))
+		h->nostamps = true;
 	else if (str_is(s, "mss"))
 		h->mss = read_uint(w);
 	else

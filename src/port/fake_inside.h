@@ -93,7 +93,7 @@ typedef struct FakePeer {
 typedef struct FakeHost {
 	Ip ip;
 	FakeLink link;
-	bool has_mac, has_mac2, noecho, returns, broadcast;
+	bool has_mac, has_mac2, noecho, returns, broadcast, nostamps;
 	Mac mac, mac2;
 	FakePorts tcp, udp, discard, filtered;
 	VEC(FakeName) dns;

@@ -33,14 +33,16 @@ static FakePeer *peer_of(Fake *f, FakeHost *h)
 	return h->peer;
 }
 
+/* Its numbers do not depend on when we come: our own may not show a difference by them. */
 static TcpOpen peer_open(const FakeHost *h)
 {
-	return (TcpOpen){ .src = h->ip,
+	return (TcpOpen){ .seed = SEED_PEER,
+			  .src = h->ip,
 			  .mtu = PEER_MTU,
 			  .mss = (uint16_t)h->mss,
 			  .wscale = 7,
 			  .sack = true,
-			  .timestamps = true,
+			  .timestamps = !h->nostamps,
 			  .window = h->manner.window ? h->manner.window : PEER_WINDOW,
 			  .send_buffer = PEER_BUFFER,
 			  .ttl = h->manner.ttl ? (uint8_t)h->manner.ttl : PEER_TTL };

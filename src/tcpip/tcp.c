@@ -142,13 +142,14 @@ void tcp_set_iss(TcpConn *c, uint32_t iss)
 	c->tx_seq = iss + 1;
 }
 
-static void init_numbers(TcpConn *c, int64_t now_ns)
+static void init_numbers(TcpConn *c, int64_t now_ns, uint64_t seed)
 {
 	NetStack *s = c->ep.stack;
+	uint64_t h = tuple_hash(s, c->src, c->sport, c->dst, c->dport);
 
-	tcp_set_iss(c, initial_seq(c, now_ns));
-	c->ts_offset = (uint32_t)rng_draw(s->seed, tuple_hash(s, c->src, c->sport, c->dst, c->dport), 2);
-	c->ip_id = (uint16_t)rng_draw(s->seed, c->ep.id, 3);
+	tcp_set_iss(c, seed ? 1 + (uint32_t)(rng_draw(seed, h, 1) & ((1u << 30) - 1)) : initial_seq(c, now_ns));
+	c->ts_offset = (uint32_t)rng_draw(seed ? seed : s->seed, h, 2);
+	c->ip_id = (uint16_t)rng_draw(seed ? seed : s->seed, seed ? h : c->ep.id, 3);
 }
 
 TcpConn *tcp_new(NetStack *s, int64_t now_ns, const TcpOpen *o)
@@ -179,7 +180,7 @@ TcpConn *tcp_new(NetStack *s, int64_t now_ns, const TcpOpen *o)
 	for (int t = 0; t < TCP_TIMER_N; t++)
 		c->timer_ns[t] = STACK_NEVER;
 	offer(c, o);
-	init_numbers(c, now_ns);
+	init_numbers(c, now_ns, o->seed);
 	tcp_path_open(c, now_ns, o->mtu);
 	tcp_mss_update(c);
 	c->cwnd = tcp_initial_window(c);

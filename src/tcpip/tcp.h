@@ -35,6 +35,8 @@ typedef struct TcpOpen {
 	Bytes fastopen_data;   /* goes into the SYN as far as it fits, if there is a cookie */
 	uint32_t window_max;   /* the receive buffer grows to this as the rate demands; 0: stays at window */
 	bool no_auto_ack;      /* start with TcpConn.auto_ack off */
+	uint64_t seed;	       /* not 0: its numbers are a function of this and its tuple, whatever the time
+				* and whatever other connections there are */
 } TcpOpen;
 
 

@@ -141,7 +141,7 @@ DgramSocket *dgram_open(NetStack *s, int64_t now_ns, const DgramOpen *o)
 	d->next = s->dgrams;
 	s->dgrams = d;
 	endpoint_add(s, &d->ep, &dgram_ops);
-	d->ip_id = (uint32_t)rng_draw(s->seed, SITE_IP_ID, d->ep.id);
+	d->ip_id = (uint32_t)rng_draw(o->seed ? o->seed : s->seed, SITE_IP_ID, o->seed ? 0 : d->ep.id);
 	return d;
 }
 

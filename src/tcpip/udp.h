@@ -25,6 +25,7 @@ typedef struct DgramOpen {
 	uint32_t mtu; /* of the route */
 	uint8_t ttl, tos;
 	bool df;      /* what is longer than the path takes is refused instead of cut */
+	uint64_t seed; /* not 0: its IP ids are a function of this alone */
 } DgramOpen;
 
 typedef struct DgramCounts {

@@ -15,13 +15,28 @@
 #include "vm/engine_conn.h"
 
 #include "base/rng.h"
-#include "vm/inside.h"
+#include <stdio.h>
+
+/* The stack takes 0 for what has not happened; the run begins at 0. */
+#define STACK_ZERO NS_PER_S
 
 enum {
 	IDLE_END_MS = 1000,   /* at the end: without an acknowledgement for so long, what is queued is given up */
 	CRAFTED_KEPT_MS = 3000, /* for so long the stack expects answers to a crafted segment, at least */
 	FLOW_KEY = 38,
 };
+
+/* ---- time ---- */
+
+int64_t engine_stack_now(const Engine *e)
+{
+	return e->now_ns + STACK_ZERO;
+}
+
+int64_t engine_run_time(int64_t stack_ns)
+{
+	return stack_ns ? stack_ns - STACK_ZERO : NS_NONE;
+}
 
 /* ---- who is who ---- */
 
@@ -140,7 +155,7 @@ bool engine_conn_frame(Engine *e, const Arrival *a, bool csum_good, ConnSeen *re
 	if (l && l->tcp)
 		note_options(&a->id, &l->n_peer, l->peer);
 	ret_seen->newer = acks_newer(l, &a->id);
-	StackVerdict v = stack_input(e->stack, a->rx_ns, a->id.packet, &rx);
+	StackVerdict v = stack_input(e->stack, a->rx_ns + STACK_ZERO, a->id.packet, &rx);
 	ret_seen->taken = v != STACK_NOT_OURS;
 	/* a router's word about a segment made by hand is walk's, whatever the connection makes of it */
 	ret_seen->shown = v != STACK_TAKEN || (is_error(&a->id) && e->crafted.n);
@@ -154,7 +169,7 @@ void engine_crafted(Engine *e, const PacketId *id, Bytes packet, const Outgoing 
 	Live *l = engine_live_of(e, id, true);
 	int64_t wait = o->wait_ns > CRAFTED_KEPT_MS * NS_PER_MS ? o->wait_ns : CRAFTED_KEPT_MS * NS_PER_MS;
 
-	tcp_crafted(l->tcp, at, packet, wait);
+	tcp_crafted(l->tcp, at + STACK_ZERO, packet, wait);
 	if (o->probe)
 		vec_push(e->a, &e->crafted, (Crafted){ .probe = o->probe, .live = l, .tx_ns = NS_NONE });
 }
@@ -168,8 +183,15 @@ void engine_crafted_sent(Engine *e, uint64_t probe, int64_t tx_ns)
 		}
 }
 
+void engine_crafted_done(Engine *e, uint64_t probe)
+{
+	for (uint32_t i = 0; i < e->crafted.n; i++)
+		e->crafted.p[i].answered |= e->crafted.p[i].probe == probe;
+}
+
 bool engine_crafted_answer(Engine *e, const Arrival *a, const ConnSeen *seen, Match *ret_match)
 {
+	*ret_match = (Match){ 0 };
 	if (!seen->live || !seen->live->tcp || seen->newer)
 		return false;
 	for (uint32_t i = 0; i < e->crafted.n; i++) {
@@ -177,21 +199,39 @@ bool engine_crafted_answer(Engine *e, const Arrival *a, const ConnSeen *seen, Ma
 
 		if (c->live != seen->live || c->answered || c->tx_ns == NS_NONE || a->rx_ns < c->tx_ns)
 			continue;
+		if (ret_match->probe) { /* another would fit as well */
+			ret_match->ambiguous = true;
+			return true;
+		}
 		c->answered = true;
 		*ret_match = (Match){ .probe = c->probe, .verdict = VERDICT_ANSWER, .how = HOW_FLOW };
-		return true;
 	}
-	return false;
+	return ret_match->probe != 0;
 }
 
 /* ---- out ---- */
+
+/* Where the run ended, others can see by what it sent: where that is paid, it is paid
+ * before the next packet leaves, as for probes (vm/leak.c). */
+static bool may_pay(Engine *e)
+{
+	if (!e->vm || e->finishing || vm_may_send(e->vm))
+		return true;
+	e->stop = STOP_BUDGET;
+	snprintf(e->stop_detail, sizeof e->stop_detail, "leak is spent: what connections sent by now tells others more than "
+							"the bound allows");
+	return false;
+}
 
 static bool pull(Engine *e)
 {
 	StackOut o;
 	PacketId id;
 
-	if (!stack_pull(e->stack, e->now_ns, &o) || !o.packet.n || o.packet.n > LIMIT_FRAME)
+	if (e->stop || (stack_has_output(e->stack) && !may_pay(e)))
+		return false;
+
+	if (!stack_pull(e->stack, engine_stack_now(e), &o) || !o.packet.n || o.packet.n > LIMIT_FRAME)
 		return false;
 	memcpy(e->held, o.packet.p, o.packet.n);
 	e->held_n = (uint32_t)o.packet.n;
@@ -228,8 +268,8 @@ void engine_conn_run(Engine *e)
 {
 	if (!e->stack)
 		return;
-	if (stack_wake_ns(e->stack) <= e->now_ns)
-		stack_advance(e->stack, e->now_ns);
+	if (stack_wake_ns(e->stack) <= engine_stack_now(e))
+		stack_advance(e->stack, engine_stack_now(e));
 	engine_loads_run(e);
 	while ((e->held_n || pull(e)) && held_is_due(e))
 		emit_held(e);
@@ -241,6 +281,8 @@ int64_t engine_conn_wake(const Engine *e)
 		return NS_NONE;
 	int64_t at = stack_wake_ns(e->stack), load = engine_loads_wake(e);
 
+	at = at == STACK_NEVER ? at : at - STACK_ZERO;
+
 	if (e->held_n && e->in_flight < LIMIT_IN_FLIGHT && e->held_at - LOOK_AHEAD_MS * NS_PER_MS < at)
 		at = e->held_at - LOOK_AHEAD_MS * NS_PER_MS;
 	at = load < at ? load : at;
@@ -249,7 +291,7 @@ int64_t engine_conn_wake(const Engine *e)
 
 void engine_conn_sent(Engine *e, uint64_t tag, int64_t tx_ns)
 {
-	stack_sent(e->stack, tag, tx_ns);
+	stack_sent(e->stack, tag, tx_ns + STACK_ZERO);
 }
 
 void engine_conn_notsent(Engine *e, uint64_t tag, NotSent why)
@@ -297,7 +339,7 @@ static void drain(Engine *e)
 
 	for (uint32_t i = 0; i < e->live.n; i++)
 		if (e->live.p[i]->tcp && !e->live.p[i]->listened)
-			tcp_close(e->live.p[i]->tcp, e->now_ns);
+			tcp_close(e->live.p[i]->tcp, engine_stack_now(e));
 	engine_conn_run(e);
 	while (!all_ended(e) && e->now_ns < until && engine_step(e, until))
 		if (progress(e) != was) {
@@ -320,7 +362,7 @@ void engine_conn_finish(Engine *e, bool whole)
 		TcpConn *c = e->live.p[i]->tcp;
 
 		if (c && c->state != TCP_CLOSED && c->state != TCP_TIME_WAIT)
-			tcp_reset(c, e->now_ns);
+			tcp_reset(c, engine_stack_now(e));
 	}
 	e->resetting = true;
 	engine_conn_run(e);

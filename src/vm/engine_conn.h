@@ -48,6 +48,9 @@ struct Load {
 };
 
 NetStack *engine_stack(Engine *e);
+/* The stack's time of now; the run's time of one of the stack's, NS_NONE for none. */
+int64_t engine_stack_now(const Engine *e);
+int64_t engine_run_time(int64_t stack_ns);
 Live *engine_live_add(Engine *e, const Live *l);
 /* Whose packet that is, by its flow; ours: sent by us. */
 Live *engine_live_of(Engine *e, const PacketId *id, bool ours);

@@ -220,6 +220,7 @@ struct Engine {
 	Warnings warnings;
 	const Call *call;
 
+	Vm *vm;		 /* set with the stack */
 	NetStack *stack; /* NULL: the program has no connection yet */
 	VEC(Live *) live;
 	Map live_map; /* flow -> index into live + 1 */
@@ -309,6 +310,8 @@ void engine_crafted(Engine *e, const PacketId *id, Bytes packet, const Outgoing 
 void engine_crafted_sent(Engine *e, uint64_t probe, int64_t tx_ns);
 /* Whether a shown segment answers one of them. */
 bool engine_crafted_answer(Engine *e, const Arrival *a, const ConnSeen *seen, Match *ret_match);
+/* An ICMP error answered that one. */
+void engine_crafted_done(Engine *e, uint64_t probe);
 /* A TCP connection of the stack has that flow. */
 bool engine_is_conn(Engine *e, const PacketId *id);
 /* Ends all; whole: what is queued leaves before. */

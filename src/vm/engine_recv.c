@@ -121,8 +121,10 @@ static bool judge_conn(Engine *e, Arrival *a, const ConnSeen *seen)
 	if (seen->live || !seen->shown)
 		return true;
 	m = *matcher_match(e->matcher, &a->id, &n);
-	if (m.verdict != VERDICT_UNSOLICITED && m.verdict != VERDICT_LATE)
+	if (m.verdict != VERDICT_UNSOLICITED && m.verdict != VERDICT_LATE) {
+		engine_crafted_done(e, m.probe);
 		tell(e, a, &m);
+	}
 	return true;
 }
 

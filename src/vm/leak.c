@@ -23,6 +23,15 @@ uint64_t vm_leak_used(const Vm *vm)
 	return vm->leak + (end ? end_bits(vm) : 0);
 }
 
+bool vm_may_send(const Vm *vm)
+{
+	uint64_t end = vm->prog->leak_end == LEAK_END_PAID
+			       ? bits_for((vm->host.sent ? vm->host.sent(vm->host.ctx) : 0) + 2)
+			       : 0;
+
+	return vm->leak + end <= vm->host.leak;
+}
+
 static bool spent(Vm *vm)
 {
 	return vm_stop(vm, SONDE_EXIT_BUDGET, "E-LEAK",

@@ -5,8 +5,8 @@
  */
 #include "vm/engine_conn.h"
 
-#include <math.h>
 
+#include "base/rng.h"
 #include "wire/fields.h"
 
 enum {
@@ -78,6 +78,7 @@ bool net_live_open(Engine *e, Vm *vm, Value dst, Value dport, LiveOpen *ret_open
 	LiveOpen *o = ret_open;
 	int64_t port;
 
+	e->vm = vm;
 	*o = (LiveOpen){ 0 };
 	if (!vm_to_ip(vm, dst, &o->dst) || !vm_to_int(vm, dport, &port))
 		return false;
@@ -145,6 +146,13 @@ static bool port_asked(Vm *vm, Value v, int64_t *ret_port)
 	return (*ret_port > 0 && *ret_port <= UINT16_MAX) || vm_fail(vm, "E-VALUE", "a source port is 1..65535");
 }
 
+/* guardrails.md 5: what is filled in is a function of seed, destination and number of the
+ * packet to that destination. */
+static uint64_t live_seed(Engine *e, Ip dst)
+{
+	return rng_draw(e->seed, bytes_hash(BYTES(dst.b, sizeof dst.b)), engine_count_to(e, dst)) | 1;
+}
+
 Live *net_live_tcp(Engine *e, const LiveOpen *o, TcpOpen *t, int64_t sport)
 {
 	if (!o->route->ok)
@@ -157,7 +165,8 @@ Live *net_live_tcp(Engine *e, const LiveOpen *o, TcpOpen *t, int64_t sport)
 	t->dst = o->dst;
 	t->dport = o->dport;
 	t->mtu = o->mtu;
-	TcpConn *c = tcp_connect(engine_stack(e), e->now_ns, t);
+	t->seed = live_seed(e, o->dst);
+	TcpConn *c = tcp_connect(engine_stack(e), engine_stack_now(e), t);
 	if (!c)
 		return live_none(e, o, "no memory is left, or the port is in use");
 	return engine_live_add(e, &(Live){ .tcp = c, .src = t->src, .dst = t->dst, .sport = t->sport, .dport = t->dport });
@@ -174,7 +183,9 @@ Live *net_live_datagram(Engine *e, const LiveOpen *o, int64_t sport, uint8_t tos
 	DgramOpen d = {
 		.src = o->src, .dst = o->dst, .sport = port, .dport = o->dport, .mtu = o->mtu, .ttl = 64, .tos = tos
 	};
-	DgramSocket *s = port ? dgram_open(engine_stack(e), e->now_ns, &d) : NULL;
+
+	d.seed = live_seed(e, o->dst);
+	DgramSocket *s = port ? dgram_open(engine_stack(e), engine_stack_now(e), &d) : NULL;
 	if (!s)
 		return live_none(e, o, port ? "no memory is left, or the port is in use" : "the source port is not ours");
 	return engine_live_add(e, &(Live){ .udp = s, .src = o->src, .dst = o->dst, .sport = port, .dport = o->dport });
@@ -318,6 +329,8 @@ bool bi_listen(Vm *vm, const Value *args, uint32_t n, Value *ret)
 		return engine_halt(e, vm);
 	if (!held)
 		return vm_fail(vm, "E-POLICY", "port %u is not ours to listen on", l->port);
+	e->vm = vm;
+	t.seed = e->seed | 1;
 	t.mss = LISTEN_MSS;
 	t.mtu = LISTEN_MSS + V4_HEADS;
 	l->tcp = tcp_listen(engine_stack(e), l->src, l->port, BACKLOG, &t);
@@ -383,7 +396,7 @@ static bool m_send(Vm *vm, const Value *args, uint32_t n, Value *ret)
 		return true;
 	}
 	for (;;) {
-		size_t took = tcp_send(l->tcp, e->now_ns, b);
+		size_t took = tcp_send(l->tcp, engine_stack_now(e), b);
 
 		b = bytes_slice(b, took, b.n);
 		engine_conn_run(e);
@@ -446,7 +459,7 @@ static bool give(Vm *vm, Live *l, size_t n, Value *ret)
 {
 	Engine *e = vm_ctx(vm);
 	uint8_t *buf = heap_block(vm_heap(vm), n + 1);
-	size_t got = n ? tcp_recv(l->tcp, e->now_ns, buf, n) : 0;
+	size_t got = n ? tcp_recv(l->tcp, engine_stack_now(e), buf, n) : 0;
 
 	*ret = vm_bytes_peer(vm, BYTES(buf, got));
 	heap_free(vm_heap(vm), buf, n + 1);
@@ -528,7 +541,7 @@ static bool m_close(Vm *vm, const Value *args, uint32_t n, Value *ret)
 	(void)n;
 	(void)ret;
 	if (l->tcp)
-		tcp_close(l->tcp, e->now_ns);
+		tcp_close(l->tcp, engine_stack_now(e));
 	engine_conn_run(e);
 	return true;
 }
@@ -541,7 +554,7 @@ static bool m_reset(Vm *vm, const Value *args, uint32_t n, Value *ret)
 	(void)n;
 	(void)ret;
 	if (l->tcp)
-		tcp_reset(l->tcp, e->now_ns);
+		tcp_reset(l->tcp, engine_stack_now(e));
 	engine_conn_run(e);
 	return true;
 }
@@ -554,7 +567,7 @@ static Value own_options(Vm *vm, const Live *l)
 	Engine *e = vm_ctx(vm);
 	const TcpCraft k = { .flags = TCP_ACK };
 	uint8_t buf[2 * TCP_OPTIONS_MOST + V6_HEADS];
-	size_t n = l->tcp ? tcp_craft(l->tcp, e->now_ns, &k, buf, sizeof buf) : 0;
+	size_t n = l->tcp ? tcp_craft(l->tcp, engine_stack_now(e), &k, buf, sizeof buf) : 0;
 	PacketId id;
 
 	if (!n || !packet_id_read(BYTES(buf, n), buf[0] >> 4 == 4 ? WIRE_IP : WIRE_IPV6, &id) || id.body.n < 20)

@@ -9,10 +9,12 @@
 #define TIMES_FIELD(name) p[A_TIMES_##name - A_TIMES_syn]
 #define EVENT_FIELD(name) p[A_EVENT_##name - A_EVENT_time]
 
-/* A stamp of the run's own line; 0: it has not happened. */
+/* A stamp of the stack's. */
 static Value stamp(const Engine *e, int64_t ns)
 {
-	return val_time(ns ? ns_later(e->epoch_ns, ns) : NS_NONE);
+	int64_t at = engine_run_time(ns);
+
+	return val_time(at == NS_NONE ? at : ns_later(e->epoch_ns, at));
 }
 
 static Value span(int64_t ns)
@@ -175,7 +177,7 @@ static bool a_packets(Vm *vm, Value self, Value *ret)
 		WireId first = seg.packet.p[0] >> 4 == 4 ? WIRE_IP : WIRE_IPV6;
 		ObjPacket *p = packet_from_frame(vm, seg.packet, first, seg.out ? OP_SENT : OP_RECEIVED);
 
-		p->time = seg.ns ? ns_later(e->epoch_ns, seg.ns) : NS_NONE;
+		p->time = stamp(e, seg.ns).i;
 		vm_push(vm, list, val_of(p));
 		vm_charge(vm, 4 + seg.packet.n / 8);
 	}
@@ -198,7 +200,7 @@ static bool a_events(Vm *vm, Value self, Value *ret)
 		Value *p = r->p;
 
 		tcp_event_text(&ev, text, sizeof text);
-		EVENT_FIELD(time) = val_time(ns_later(e->epoch_ns, ev.ns));
+		EVENT_FIELD(time) = stamp(e, ev.ns);
 		EVENT_FIELD(kind) = vm_str(vm, str_c(tcp_event_name((TcpEventKind)ev.kind)));
 		EVENT_FIELD(text) = vm_str(vm, str_c(text));
 		vm_push(vm, list, val_of(r));
@@ -216,7 +218,7 @@ bool net_set_attr(Vm *vm, ObjNative *self, Str name, Value v)
 	if (self->owner != OWNER_CONN || !str_is(name, "auto_ack"))
 		return vm_fail(vm, "E-TYPE", ".%.*s can't be set", STR_ARG(name));
 	if (l->tcp)
-		tcp_auto_ack(l->tcp, e->now_ns, val_truth(v));
+		tcp_auto_ack(l->tcp, engine_stack_now(e), val_truth(v));
 	engine_conn_run(e);
 	return true;
 }

@@ -42,9 +42,9 @@ static void load_end(Engine *e, Load *l, bool cut)
 	l->done = true;
 	l->ended_ns = e->now_ns;
 	if (l->live->tcp && cut)
-		tcp_reset(l->live->tcp, e->now_ns);
+		tcp_reset(l->live->tcp, engine_stack_now(e));
 	else if (l->live->tcp)
-		tcp_close(l->live->tcp, e->now_ns);
+		tcp_close(l->live->tcp, engine_stack_now(e));
 }
 
 /* One write.  False: there is no room. */
@@ -59,7 +59,7 @@ static bool load_write(Engine *e, Load *l)
 		if (dgram_send(l->live->udp, b) != DGRAM_QUEUED)
 			return false;
 	} else {
-		took = tcp_send(l->live->tcp, e->now_ns, b);
+		took = tcp_send(l->live->tcp, engine_stack_now(e), b);
 	}
 	l->queued += took;
 	if (l->left != UINT64_MAX)
@@ -244,10 +244,10 @@ bool a_load_throughput(Vm *vm, Value self, Value *ret)
 	const Engine *e = vm_ctx(vm);
 	const Load *l = load_self(self);
 	uint64_t bytes = l->live->tcp ? l->live->tcp->out.bytes_acked : sent_bytes(l);
-	int64_t from = l->live->tcp ? l->live->tcp->times.first_sent : l->first_ns;
+	int64_t from = l->live->tcp ? engine_run_time(l->live->tcp->times.first_sent) : l->first_ns;
 	int64_t to = l->done && !(l->live->tcp && tcp_unacked(l->live->tcp)) ? l->ended_ns : e->now_ns;
 
-	*ret = val_float(bytes && from && to > from ? (double)bytes / ((double)(to - from) / 1e9) : (double)NAN);
+	*ret = val_float(bytes && from != NS_NONE && to > from ? (double)bytes / ((double)(to - from) / 1e9) : (double)NAN);
 	return true;
 }
 

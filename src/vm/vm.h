@@ -95,6 +95,9 @@ bool vm_stop(Vm *vm, uint8_t exit, const char *code, const char *fmt, ...) __att
 /* "expected ip, got str" */
 bool vm_fail_type(Vm *vm, const char *what, Value got);
 
+/* Whether one packet more may leave, as far as it tells where the run ended (leak.c). */
+bool vm_may_send(const Vm *vm);
+
 /* Charges fuel by size; the limit is tested at the next safe point. */
 void vm_charge(Vm *vm, uint64_t units);
 uint64_t vm_fuel_used(const Vm *vm);
