@@ -71,6 +71,47 @@ def lab_03(lab):
                                  gateway="10.255.1.2", bad=ms[2])
 
 
+def lab_04(lab):
+    """The last link carries 10 Mbit/s, and the router before it keeps up to 300 ms of it."""
+    at = road(lab, "10.40.0.2", 1, cable_at=0, faults=["delay=5ms"])
+    at.rs[0].ifaces["eth1"].tbf("10mbit", burst="5k", latency="300ms")
+    at.dst.service("tcp-discard", "9")
+    return at
+
+
+def lab_05(lab):
+    """The second router takes SACK out of SYNs on their way and makes the MSS 1200 at most."""
+    at = road(lab, "10.20.9.9", 3)
+    at.rs[1].nft("table inet box { chain c { type filter hook postrouting priority 0; oifname eth1 "
+                 "tcp flags & syn == syn tcp option maxseg size set 1200 "
+                 "reset tcp option sack-perm; }; }")
+    at.dst.service("tcp-accept", "80")
+    return at
+
+
+LOST_06 = [3, 9, 11, 50, 90]
+
+
+def lab_06(lab):
+    """A DNS server that knows one name; the cable loses a few of the questions by UDP."""
+    us, dst = lab.hosts("us", "dst")
+    _, _, cable = lab.cable(us, dst, "10.0.0.1/24", "10.0.0.53/24", "delay=2ms",
+                            "ab.drop=" + ",".join(map(str, LOST_06)), "proto=17")
+    dst.start("dnsmasq", "-k", "-C", "/dev/null", "--no-resolv", "--no-hosts", "--user=root", "--pid-file=",
+              "--host-record=www.acme.corp,10.0.0.80", "--listen-address=10.0.0.53", "--bind-interfaces")
+    lab.warm(us)
+    return types.SimpleNamespace(lab=lab, us=us, dst=dst, cable=cable, gateway="10.0.0.53")
+
+
+def lab_07(lab):
+    """A Linux host that accepts connections."""
+    us, dst = lab.hosts("us", "dst")
+    lab.link(us, dst, "10.20.5.1/24", "10.20.5.5/24")
+    dst.service("tcp-accept", "5432")
+    lab.warm(us)
+    return types.SimpleNamespace(lab=lab, us=us, dst=dst, gateway="10.20.5.5")
+
+
 def lab_08(lab):
     """Out by r1, rf, r9 (1500 bytes all along); home by r9, rb1, rb2, r1, whose link between
     rb1 and rb2 carries 1400."""

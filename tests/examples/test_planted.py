@@ -59,6 +59,57 @@ def test_planted_03_one_member_of_four_swallows(lab):
     assert answered == set(range(40000, 40064)) - by_member[2]
 
 
+def test_planted_04_the_buffer_fills(lab):
+    at = labs.lab_04(lab)
+    idle = statistics.median(ping(at.us, "-c5", "-i0.05", dst="10.40.0.2")[1])
+    flood = at.us.start("/usr/bin/python3", "-c", "import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+                        "import time\nfor i in range(3000):\n    s.sendto(bytes(1400), ('10.40.0.2', 9))\n"
+                        "    time.sleep(0.0002)")
+    loaded = max(ping(at.us, "-c10", "-i0.1", "-W2", dst="10.40.0.2")[1])
+    flood.stop()
+    assert idle < 15 and 200 < loaded < 400
+
+
+def test_planted_05_options_change_at_the_second_router(lab):
+    at = labs.lab_05(lab)
+    cap = at.dst.ifaces["eth0"].capture("tcp dst port 80")
+    wire = Wire(at.us, "eth0", at.gateway)
+    wire.exchange([IP(src="10.255.1.1", dst="10.20.9.9") / TCP(sport=40000, dport=80, flags="S", seq=7, options=[
+        ("MSS", 1460), ("SAckOK", b""), ("Timestamp", (1, 0)), ("NOP", None), ("WScale", 7)])], wait=0.3)
+    got = dict(cap.packets()[0][TCP].options)
+    assert got["MSS"] == 1200 and "SAckOK" not in got and got["WScale"] == 7
+
+
+def test_planted_06_a_name_and_lost_questions(lab):
+    at = labs.lab_06(lab)
+    out = at.us.run("/usr/bin/python3", "-c", "import socket, struct\n"
+                    "q = struct.pack('!6H', 7, 256, 1, 0, 0, 0) + b'\\3www\\4acme\\4corp\\0\\0\\1\\0\\1'\n"
+                    "s = socket.create_connection(('10.0.0.53', 53))\n"
+                    "s.sendall(struct.pack('!H', len(q)) + q)\nprint(s.recv(512)[-4:].hex())\n"
+                    "u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\nu.settimeout(0.3)\n"
+                    "lost = []\n"
+                    "for i in range(1, 13):\n"
+                    "    u.sendto(q, ('10.0.0.53', 53))\n"
+                    "    try:\n        u.recv(512)\n"
+                    "    except TimeoutError:\n        lost.append(i)\n"
+                    "print(lost)").out.split("\n")
+    assert out[0] == "0a000050" and out[1] == str([n for n in labs.LOST_06 if n < 13])
+
+
+def test_planted_07_a_kernel_answers_what_is_out_of_its_window(lab):
+    at = labs.lab_07(lab)
+    at.us.nft("table inet t { chain c { type filter hook output priority 0; tcp flags & rst == rst drop; }; }")
+    wire = Wire(at.us, "eth0", at.gateway)
+    got = wire.exchange([IP(src="10.20.5.1", dst="10.20.5.5") / TCP(sport=4000, dport=5432, flags="S", seq=99)],
+                        wait=0.3)
+    ack = got[0][TCP].seq + 1
+    wire.exchange([IP(src="10.20.5.1", dst="10.20.5.5") / TCP(sport=4000, dport=5432, flags="A", seq=100, ack=ack)],
+                  wait=0.1)
+    got = wire.exchange([IP(src="10.20.5.1", dst="10.20.5.5") / TCP(sport=4000, dport=5432, flags="A",
+                                                                   seq=1000000100, ack=ack) / Raw(b"x")], wait=0.3)
+    assert [p[TCP].ack for p in got if TCP in p and p[TCP].flags == "A"] == [100]
+
+
 def test_planted_08_return_path_cuts_replies_at_1400(lab):
     at = labs.lab_08(lab)
     wire = Wire(at.us, "eth0", at.gateway)
