@@ -38,7 +38,8 @@
  *
  *   and with a TCP stack of its own behind ports: echo P,P.. (says `say` first), sink P,P.., greet P,P..
  *   (says `say` or "hello" and reads), hangup P,P.. (closes at once), rude P,P.. (resets), stuck P,P.. (never
- *   reads), tcpdns P,P.. (answers as `dns` and `txt` say), calls P T (connects to our port P at T, echoes), nostamps (no TCP timestamps)
+ *   reads), tcpdns P,P.. (answers as `dns` and `txt` say), calls P T (connects to our port P at T, echoes), nostamps (no TCP timestamps),
+ *   dies T (hears nothing from then on), reboots T (knows nothing of earlier connections)
  *
  * Ownership: everything lives in the arena given.
  */

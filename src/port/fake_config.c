@@ -340,6 +340,10 @@ static bool host_word(Words *w, FakeHost *h, Str s)
 		h->broadcast = true;
 	else if (str_is(s, "nostamps"))
 		h->nostamps = true;
+	else if (str_is(s, "dies"))
+		h->dies = read_duration(w);
+	else if (str_is(s, "reboots"))
+		h->reboots = read_duration(w);
 	else if (str_is(s, "mss"))
 		h->mss = read_uint(w);
 	else

@@ -99,6 +99,7 @@ typedef struct FakeHost {
 	VEC(FakeName) dns;
 	uint32_t mss;
 	FakeManner manner;
+	int64_t dies, reboots; /* when; 0: never */
 	FakePeer *peer; /* NULL: TCP as far as probes ask */
 	FakePorts serve[FAKE_DNS + 1]; /* by FakeApp, until the text is read */
 	uint32_t requests; /* that reached it */

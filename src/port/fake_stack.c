@@ -186,8 +186,13 @@ static void run(Fake *f, FakeHost *h)
 	for (uint32_t i = 0; i < p->nports; i++)
 		while (p->port[i].listener && (c = tcp_accept(p->port[i].listener)))
 			begin(f, h, c, p->port[i].app);
-	for (uint32_t i = 0; i < p->session.n; i++)
+	for (uint32_t i = 0; i < p->session.n; i++) {
 		run_app(f, h, &p->session.p[i]);
+		if (p->session.p[i].conn->state == TCP_CLOSED) { /* its tuple may come again */
+			tcp_release(p->session.p[i].conn, f->now);
+			p->session.p[i--] = p->session.p[--p->session.n];
+		}
+	}
 	while (stack_pull(p->stack, f->now, &out)) {
 		uint64_t tag = out.tag;
 
@@ -202,10 +207,25 @@ static void run(Fake *f, FakeHost *h)
 	}
 }
 
+/* Another stack, which knows of no connection; what it does not know it resets. */
+static void reboot(Fake *f, FakeHost *h)
+{
+	FakePeer was = *h->peer;
+
+	h->reboots = 0;
+	h->peer = NULL;
+	for (uint32_t i = 0; i < was.nports; i++)
+		fake_serve(f, h, was.port[i].port, was.port[i].app);
+}
+
 void fake_peer_run(Fake *f, FakeHost *h, Bytes packet)
 {
 	const StackRx rx = { .mtu = PEER_MTU };
 
+	if (h->dies && f->now >= h->dies)
+		return;
+	if (h->reboots && f->now >= h->reboots)
+		reboot(f, h);
 	if (packet.n)
 		stack_input(h->peer->stack, f->now, packet, &rx);
 	run(f, h);

@@ -338,7 +338,7 @@ static void drain(Engine *e)
 	int64_t until = ns_later(e->now_ns, IDLE_END_MS * NS_PER_MS);
 
 	for (uint32_t i = 0; i < e->live.n; i++)
-		if (e->live.p[i]->tcp && !e->live.p[i]->listened)
+		if (e->live.p[i]->tcp && !e->live.p[i]->retired)
 			tcp_close(e->live.p[i]->tcp, engine_stack_now(e));
 	engine_conn_run(e);
 	while (!all_ended(e) && e->now_ns < until && engine_step(e, until))

@@ -20,7 +20,7 @@ struct Live {
 	DgramSocket *udp;
 	Ip src, dst;
 	uint16_t sport, dport;
-	bool listened;	 /* a peer opened it */
+	bool retired;	 /* closed, and its place is another's: tcp has its figures alone */
 	const char *why; /* no connection: why not */
 	uint8_t n_offered, n_peer;
 	uint8_t offered[TCP_OPTIONS_MOST], peer[TCP_OPTIONS_MOST]; /* of the SYNs, as on the wire */
@@ -61,6 +61,7 @@ typedef struct LiveOpen {
 	const Route *route; /* NULL: stopped or gone */
 	Ip src;
 	uint32_t mtu;
+	uint64_t n; /* number of this, among packets and connections to dst */
 } LiveOpen;
 
 /* Where it goes, by the values that connect, datagram and load take.  False: vm_fail. */

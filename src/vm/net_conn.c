@@ -89,6 +89,7 @@ bool net_live_open(Engine *e, Vm *vm, Value dst, Value dport, LiveOpen *ret_open
 	if (!o->route)
 		return engine_halt(e, vm);
 	const HostIface *i = engine_iface(e, o->route->iface);
+	o->n = engine_count_to(e, o->dst);
 	o->src = o->route->src;
 	o->mtu = o->route->mtu ? o->route->mtu : i ? i->mtu : 1500;
 	return true;
@@ -99,26 +100,56 @@ static Live *live_none(Engine *e, const LiveOpen *o, const char *why)
 	return engine_live_add(e, &(Live){ .src = o->src, .dst = o->dst, .dport = o->dport, .why = why });
 }
 
-/* A port that no connection of ours to that endpoint has had: in turn, by the number of
- * packets and connections to that peer, so that it tells nothing of others. */
+static Live *port_user(Engine *e, uint8_t proto, const LiveOpen *o, uint16_t port)
+{
+	const PacketId id = { .v = o->src.v, .proto = proto, .have = HAVE_HEADER, .src = o->src, .dst = o->dst,
+			      .a = port, .b = o->dport };
+
+	return engine_live_of(e, &id, true);
+}
+
+static bool port_is_free(Engine *e, uint8_t proto, const LiveOpen *o, uint16_t port)
+{
+	const Live *l = port_user(e, proto, o, port);
+
+	return !l || (l->tcp && l->tcp->state == TCP_CLOSED);
+}
+
+/* Another connection takes a closed one's place: of the old one its figures stay, the
+ * log goes. */
+static void make_room(Engine *e, const LiveOpen *o, uint16_t port)
+{
+	Live *l = port_user(e, PROTO_TCP, o, port);
+
+	if (!l || !l->tcp || l->tcp->state != TCP_CLOSED)
+		return;
+	TcpConn *figures = arena_copy(e->a, l->tcp, sizeof *figures);
+
+	figures->log = figures->events = NULL;
+	figures->ooo = NULL;
+	figures->tx = figures->rx = (ByteChain){ 0 };
+	figures->seg_first = figures->seg_last = figures->sent_first = figures->sent_last = NULL;
+	tcp_release(l->tcp, engine_stack_now(e));
+	l->tcp = figures;
+	l->retired = true;
+}
+
+/* A port that no connection of ours to that endpoint uses: in turn, by the number of packets
+ * to that peer, so that it tells nothing of others; else one that the gate did not hold yet. */
 static bool free_port(Engine *e, uint8_t proto, const LiveOpen *o, uint16_t *ret_port)
 {
 	bool held;
 
-	for (int i = 0; i < PORT_TRIES; i++) {
-		uint64_t n = engine_count_to(e, o->dst);
-
-		*ret_port = identity_port(&e->pool, proto, o->src, o->dst, n);
-		if (!*ret_port && !engine_claim(e, proto, o->src, 0, &held))
-			return false;
-		if (!*ret_port)
-			*ret_port = identity_port(&e->pool, proto, o->src, o->dst, n);
-		PacketId id = { .v = o->src.v, .proto = proto, .have = HAVE_HEADER, .src = o->src, .dst = o->dst,
-				.a = *ret_port, .b = o->dport };
-		if (!*ret_port || !engine_live_of(e, &id, true))
+	for (unsigned i = 0; i < PORT_TRIES; i++) {
+		*ret_port = identity_port(&e->pool, proto, o->src, o->dst, o->n + i);
+		if (*ret_port && port_is_free(e, proto, o, *ret_port))
 			return true;
 	}
 	*ret_port = 0;
+	if (!engine_claim(e, proto, o->src, 0, &held))
+		return false;
+	if (held && port_is_free(e, proto, o, e->reply.claimed.port))
+		*ret_port = e->reply.claimed.port;
 	return true;
 }
 
@@ -148,9 +179,9 @@ static bool port_asked(Vm *vm, Value v, int64_t *ret_port)
 
 /* guardrails.md 5: what is filled in is a function of seed, destination and number of the
  * packet to that destination. */
-static uint64_t live_seed(Engine *e, Ip dst)
+static uint64_t live_seed(const Engine *e, const LiveOpen *o)
 {
-	return rng_draw(e->seed, bytes_hash(BYTES(dst.b, sizeof dst.b)), engine_count_to(e, dst)) | 1;
+	return rng_draw(e->seed, bytes_hash(BYTES(o->dst.b, sizeof o->dst.b)), o->n) | 1;
 }
 
 Live *net_live_tcp(Engine *e, const LiveOpen *o, TcpOpen *t, int64_t sport)
@@ -165,7 +196,8 @@ Live *net_live_tcp(Engine *e, const LiveOpen *o, TcpOpen *t, int64_t sport)
 	t->dst = o->dst;
 	t->dport = o->dport;
 	t->mtu = o->mtu;
-	t->seed = live_seed(e, o->dst);
+	make_room(e, o, t->sport);
+	t->seed = live_seed(e, o);
 	TcpConn *c = tcp_connect(engine_stack(e), engine_stack_now(e), t);
 	if (!c)
 		return live_none(e, o, "no memory is left, or the port is in use");
@@ -184,7 +216,7 @@ Live *net_live_datagram(Engine *e, const LiveOpen *o, int64_t sport, uint8_t tos
 		.src = o->src, .dst = o->dst, .sport = port, .dport = o->dport, .mtu = o->mtu, .ttl = 64, .tos = tos
 	};
 
-	d.seed = live_seed(e, o->dst);
+	d.seed = live_seed(e, o);
 	DgramSocket *s = port ? dgram_open(engine_stack(e), engine_stack_now(e), &d) : NULL;
 	if (!s)
 		return live_none(e, o, port ? "no memory is left, or the port is in use" : "the source port is not ours");
@@ -540,7 +572,7 @@ static bool m_close(Vm *vm, const Value *args, uint32_t n, Value *ret)
 
 	(void)n;
 	(void)ret;
-	if (l->tcp)
+	if (l->tcp && !l->retired)
 		tcp_close(l->tcp, engine_stack_now(e));
 	engine_conn_run(e);
 	return true;
@@ -553,7 +585,7 @@ static bool m_reset(Vm *vm, const Value *args, uint32_t n, Value *ret)
 
 	(void)n;
 	(void)ret;
-	if (l->tcp)
+	if (l->tcp && !l->retired)
 		tcp_reset(l->tcp, engine_stack_now(e));
 	engine_conn_run(e);
 	return true;
@@ -567,7 +599,7 @@ static Value own_options(Vm *vm, const Live *l)
 	Engine *e = vm_ctx(vm);
 	const TcpCraft k = { .flags = TCP_ACK };
 	uint8_t buf[2 * TCP_OPTIONS_MOST + V6_HEADS];
-	size_t n = l->tcp ? tcp_craft(l->tcp, engine_stack_now(e), &k, buf, sizeof buf) : 0;
+	size_t n = l->tcp && !l->retired ? tcp_craft(l->tcp, engine_stack_now(e), &k, buf, sizeof buf) : 0;
 	PacketId id;
 
 	if (!n || !packet_id_read(BYTES(buf, n), buf[0] >> 4 == 4 ? WIRE_IP : WIRE_IPV6, &id) || id.body.n < 20)

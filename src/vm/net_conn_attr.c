@@ -217,7 +217,7 @@ bool net_set_attr(Vm *vm, ObjNative *self, Str name, Value v)
 
 	if (self->owner != OWNER_CONN || !str_is(name, "auto_ack"))
 		return vm_fail(vm, "E-TYPE", ".%.*s can't be set", STR_ARG(name));
-	if (l->tcp)
+	if (l->tcp && !l->retired)
 		tcp_auto_ack(l->tcp, engine_stack_now(e), val_truth(v));
 	engine_conn_run(e);
 	return true;
