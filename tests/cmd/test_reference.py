@@ -15,7 +15,7 @@ from lab import sonde_binary
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "doc" / "reference.md").read_text()
-LATER = "\n## Connections"  # to the end: of a version to come
+LATER = "\n## tls, http"  # to the end: of a version to come
 NOW, THEN = PAGE[:PAGE.index(LATER)], PAGE[PAGE.index(LATER):]
 pytestmark = pytest.mark.sonde
 
@@ -28,6 +28,8 @@ r = sr1(p)
 ans, unans = sr(ps)
 hops = traceroute(dst)
 rtts = [s.rtt for q, s in ans]
+c = connect(dst, 80)
+u = datagram(dst, 53)
 """
 ANSWERED = "if not r:\n    exit()\n"
 DECLARATIONS = ("budget", "reach", "spoof", "capture", "reflect", "param", "listen")
