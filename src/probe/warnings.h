@@ -25,6 +25,7 @@ typedef enum WarnId {
 	X(ICMP, "icmp", "ICMP, ICMPv6")                            \
 	X(UDP, "udp", "UDP")                                       \
 	X(TCP, "tcp", "TCP: single segments and handshakes")       \
+	X(CONN, "connection", "connections of the program's own") \
 	X(DNS, "dns", "DNS")                                       \
 	X(PATH, "path", "what happens between here and there")     \
 	X(ANSWER, "answer", "how answers fit the probes")          \

@@ -15,6 +15,8 @@
 #include "vm/engine_conn.h"
 
 #include "base/rng.h"
+#include "vm/conn_warn.h"
+
 #include <stdio.h>
 
 /* The stack takes 0 for what has not happened; the run begins at 0. */
@@ -363,6 +365,8 @@ void engine_conn_finish(Engine *e, bool whole)
 
 		if (c && c->state != TCP_CLOSED && c->state != TCP_TIME_WAIT)
 			tcp_reset(c, engine_stack_now(e));
+		if (c)
+			conn_warnings(&e->warnings, c);
 	}
 	e->resetting = true;
 	engine_conn_run(e);
