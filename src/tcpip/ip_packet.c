@@ -50,7 +50,8 @@ uint64_t ip_csum_add(uint64_t sum, Bytes b)
 
 uint64_t ip_csum_copy(uint64_t sum, uint8_t *dst, const uint8_t *src, size_t n)
 {
-	memcpy(dst, src, n);
+	if (n)
+		memcpy(dst, src, n);
 	return ip_csum_add(sum, BYTES(dst, n));
 }
 
