@@ -343,10 +343,12 @@ StackVerdict tcp_input(NetStack *s, int64_t now_ns, const IpPacket *ip, const St
 		return bad_sum(s, c, now_ns, ip);
 	if (!tcp_seg_read(ip, &seg))
 		return malformed(s, c, now_ns, ip);
-	if (c && c->state == TCP_TIME_WAIT && tcp_reopens(c, &seg)) {
+	/* Only a listener can take what reopens; to others TIME-WAIT answers as always. */
+	if (c && c->state == TCP_TIME_WAIT && tcp_reopens(c, &seg))
 		l = tcp_listener_find(s, ip->dst, dport);
+	if (c && !l)
+		return to_conn(c, now_ns, &seg);
+	if (c)
 		tcp_forget_tuple(c);
-		c = NULL;
-	}
-	return c ? to_conn(c, now_ns, &seg) : tcp_listen_input(l, now_ns, &seg, ip);
+	return tcp_listen_input(l, now_ns, &seg, ip);
 }
