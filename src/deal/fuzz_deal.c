@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	Decls d;
 	Writer w = writer(out, sizeof out);
 
-	for (const char *from = "EGOP"; *from; from++)
+	for (const char *from = "EGOPC"; *from; from++)
 		messages(BYTES(data, size), *from);
 	arena_init(&a, memory, sizeof memory, NULL);
 	if (!manifest_decode(BYTES(data, size), &a, &m)) {

@@ -214,6 +214,7 @@ typedef struct Manifest {
 	VEC(LocalQuestion) local;
 	WorstCase worst;
 	bool uses_resolver;   /* resolve() without server= */
+	bool uses_tls;	      /* a connection may become TLS: its process is started */
 	VEC(LeakCost) leak;
 	uint8_t leak_end;     /* LeakEnd */
 } Manifest;

@@ -400,6 +400,7 @@ static void x_manifest(Walk *k, Manifest *m)
 	X_LIST(k, &m->local, x_local);
 	x_worst(k, &m->worst);
 	x_bool(k, &m->uses_resolver);
+	x_bool(k, &m->uses_tls);
 	X_LIST(k, &m->leak, x_leak);
 	x_u8(k, &m->leak_end);
 	if (m->leak_end > LEAK_END_PAID)

@@ -78,6 +78,7 @@ typedef enum StopReason {
 	M(WAIT, 'E', wait, F(u32, id) F(i64, wake_at))     /* TICK{id} at wake_at, frames before */           \
 	M(NOW, 'E', now, F(u32, id))                       /* TICK{id} at once */                             \
 	M(END, 'E', end, F(u8, exit))                                                                        \
+	M(TLS_ASK, 'E', tls_ask, F(u32, id) F(u32, session) F(u8, op) F(bytes, data)) /* deal/tls.h; one at a time */ \
 	/* gate -> engine, before GO: what holds for the run */                                               \
 	M(PIN, 'G', pin, F(bytes, name) F(ip, addr))       /* in RFC 6724 order, a row per address */         \
 	M(IFACE, 'G', iface, F(u16, index) F(bytes, name) F(u64, mac) F(u32, mtu) F(u8, up) F(u8, ether))    \
@@ -101,6 +102,7 @@ typedef enum StopReason {
 	M(HEADLESS, 'G', headless, F(u64, count))             /* later fragments without a first one so far */ \
 	M(CLOCK_STEP, 'G', clock_step, F(i64, by))            /* the wall clock was set, by so much */         \
 	M(STOP, 'G', stop, F(u8, reason) F(bytes, detail))                                                   \
+	M(TLS_SAID, 'G', tls_said, F(u32, id) F(u8, state) F(bytes, plain) F(bytes, out) F(bytes, error))    \
 	/* engine -> cmd; all of it is foreign text to cmd */                                                \
 	M(DIAG, 'O', diag, F(bytes, code) F(u32, from) F(u32, to) F(bytes, message) F(u8, fix) F(u32, fix_from) \
 	  F(u32, fix_to) F(bytes, fix_text) F(u8, widening) F(bytes, hint) F(bytes, path))                                  \
@@ -112,7 +114,10 @@ typedef enum StopReason {
 	M(PROGRESS, 'O', progress, F(bytes, what) F(u64, done) F(u64, total))                                \
 	M(FAIL, 'O', fail, F(u8, exit) F(u32, from) F(u32, to) F(bytes, code) F(bytes, message))             \
 	M(DONE, 'O', done, F(u8, exit))                                                                      \
+	/* cmd -> the TLS process */                                                                         \
+	M(TLS_ROOTS, 'C', tls_roots, F(u8, more) F(bytes, pem)) /* trusted certificates; more: they go on */ \
 	/* gate -> cmd */                                                                                    \
+	M(TLS_START, 'P', tls_start, F(u8, wanted))        /* the run needs the TLS process, or will not */  \
 	M(NOTE, 'P', note, F(u8, level) F(bytes, text))    /* a line of the gate's own: routes, refusals */   \
 	M(GATE_STAT, 'P', gate_stat, F(u64, packets) F(u64, bytes) F(u64, syn) F(u64, refused) F(u64, held)  \
 	  F(u64, capture_drops) F(u64, backlog_drops) F(u64, neighbour_probes) F(u8, tx_source) F(u8, rx_source)) \
