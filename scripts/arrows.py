@@ -28,7 +28,8 @@ ARROWS = {
     "sys": "base",
     "port": "base wire deal sys",
     "gate": "base wire deal sys",
-    "cmd": "base wire deal probe vm lang lib sys port gate",
+    "tls": "base deal",
+    "cmd": "base wire deal probe vm lang lib sys port gate tls",
 }
 # single headers that a folder may include beyond its arrows
 EXTRA = {

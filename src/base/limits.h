@@ -68,10 +68,11 @@
 #define LIMIT_DGRAM_BYTES (256u * 1024)	/* and their bytes */
 #define LIMIT_REASM_PACKETS 16		/* packets of a stack that are put together at once */
 #define LIMIT_REASM_SOURCE 4		/* of them, of one source */
+
 /* ---- TLS ---- */
 #define LIMIT_TLS_SESSIONS 256		/* open at once in one run */
 #define LIMIT_TLS_PIECE (16u * 1024)	/* bytes of either kind that one request carries */
-#define LIMIT_TLS_SAID (64u * 1024)	/* bytes of an answer: what one piece may become */
+#define LIMIT_TLS_SAID (60u * 1024)	/* bytes of an answer: what one piece may become */
 #define LIMIT_TLS_NAME 255		/* of the peer, as asked */
 #define LIMIT_TLS_ALPN 255		/* bytes of all protocol names with their lengths */
 #define LIMIT_TLS_CHAIN 10		/* certificates told of one chain; the others are counted */

@@ -7,6 +7,7 @@
  *   outgoing.c    EMIT -> check -> route -> neighbour -> budget -> wire
  *   stamps.c      transmit stamps and recapture -> SENT or NOTSENT
  *   incoming.c    received frames -> FRAME
+ *   tls_way.c     TLS_ASK -> the TLS process -> TLS_SAID
  *   ending.c      STOP, the end of a run, its proof and its figures
  *
  * One thread, no lock; nothing blocks but short questions to rtnetlink and netd.
@@ -26,6 +27,7 @@
 #include "gate/purse.h"
 #include "gate/stamps.h"
 #include "gate/timeline.h"
+#include "gate/tls_way.h"
 #include "sys/packet.h"
 
 #include <stdio.h>
@@ -138,6 +140,7 @@ typedef struct Gate {
 	Evidence evidence;
 	Hash evidence_head; /* when it has ended */
 	Recorder record;
+	TlsWay tls;
 	const char *table; /* name of netd's */
 } Gate;
 
@@ -197,6 +200,12 @@ uint32_t stamps_add(Gate *g, uint32_t slot, Bytes head, Bytes body);
 void stamps_remove(Gate *g, uint32_t id);
 /* Where the kernel numbers frames: a piece was given another number than planned. */
 void stamps_renumber(Gate *g, uint32_t id, uint32_t to);
+
+/* ---- tls_way.c ---- */
+
+void tls_way_ask(Gate *g, const Msg *m);
+/* What the TLS process wrote. */
+void tls_way_take(Gate *g);
 
 /* ---- incoming.c ---- */
 

@@ -19,7 +19,7 @@
 #define UNARMED_MS 1 /* where the timer can't be set */
 #define END_MOST (2 * NS_PER_S) /* frames that were accepted before END */
 
-enum { EVENTS = 48, TAG_ENGINE = LINKS_MAX, TAG_CMD, TAG_NETD, TAG_TIMER, TAG_STEP, TAG_TX };
+enum { EVENTS = 48, TAG_ENGINE = LINKS_MAX, TAG_CMD, TAG_NETD, TAG_TIMER, TAG_STEP, TAG_TLS, TAG_TX };
 
 static int watch(Gate *g, int fd, uint32_t events, uint32_t tag)
 {
@@ -40,6 +40,8 @@ static int watch_all(Gate *g)
 		r = watch(g, g->timer_fd, EPOLLIN, TAG_TIMER);
 	if (!r && g->step_fd >= 0)
 		r = watch(g, g->step_fd, EPOLLIN, TAG_STEP);
+	if (!r && g->tls.fd >= 0)
+		r = watch(g, g->tls.fd, EPOLLIN, TAG_TLS);
 	if (!r && g->tx.fd >= 0)
 		r = watch(g, g->tx.fd, 0, TAG_TX); /* EPOLLERR: stamps */
 	for (unsigned i = 0; i < g->links.n && !r; i++)
@@ -106,6 +108,9 @@ static void dispatch(Gate *g, const struct epoll_event *e, int64_t ready)
 		break;
 	case TAG_STEP:
 		on_step(g);
+		break;
+	case TAG_TLS:
+		tls_way_take(g);
 		break;
 	default:
 		incoming_read(g, &g->links.iface[e->data.u32], ready);

@@ -180,12 +180,27 @@ static bool make_rules(Loader *l)
 	return l->rules || refused(l);
 }
 
+/* Its binary loads while sockets are opened. */
+static bool start_tls(Loader *l)
+{
+	uint8_t buf[16];
+	Writer w = writer(buf, sizeof buf);
+
+	if (!l->manifest.uses_tls) {
+		proc_close(&l->fds.tls);
+		return true;
+	}
+	return (msg_put(&w, &(Msg){ .type = MSG_TLS_START, .tls_start = { .wanted = 1 } }) &&
+		proc_send(l->fds.cmd, wr_done(&w), NULL, 0) == 0) ||
+	       loader_fail(l, SONDE_EXIT_ENVIRONMENT, "cmd is gone");
+}
+
 /* ---- the process ---- */
 
 static bool load(Loader *l)
 {
 	return read_policies(l) && loader_ledger(l) && read_manifest(l) && look_up_names(l) && make_rules(l) &&
-	       loader_links(l) && loader_approval(l) && loader_plan(l) && loader_open(l) && loader_gate_init(l) && loader_started(l);
+	       loader_links(l) && loader_approval(l) && start_tls(l) && loader_plan(l) && loader_open(l) && loader_gate_init(l) && loader_started(l);
 }
 
 /* The engine is told that nothing will run, cmd why. */

@@ -14,6 +14,7 @@
 
 typedef struct LoaderFds {
 	int engine, cmd, netd;
+	int tls; /* the way to the TLS process, if one is started */
 } LoaderFds;
 
 /* The process's main: its exit code. */

@@ -169,6 +169,7 @@ bool loader_gate_init(Loader *l)
 	g->engine_fd = l->fds.engine;
 	g->cmd_fd = l->fds.cmd;
 	g->netd_fd = l->fds.netd;
+	tls_way_init(&g->tls, l->fds.tls, l->fds.tls < 0 ? NULL : arena_alloc(l->a, TLS_WAY_MEMORY));
 	g->inbox.mem = in;
 	g->in = g->inbox.mem + (size_t)PACKET_RX_BATCH * PACKET_SLOT;
 	g->table = l->opened->table;

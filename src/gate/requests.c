@@ -272,6 +272,7 @@ typedef void RequestHandler(Gate *g, const Msg *m);
 static RequestHandler *const handlers[MSG_N] = {
 	[MSG_EMIT] = outgoing_emit, [MSG_ROUTE] = on_route, [MSG_CLAIM] = on_claim,
 	[MSG_WAIT] = on_wait,	    [MSG_NOW] = on_now,	    [MSG_END] = on_end,
+	[MSG_TLS_ASK] = tls_way_ask,
 };
 
 /* One more datagram; false if there is none now. */

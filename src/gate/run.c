@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "gate/loader.h"
 #include "gate/opener.h"
+#include "gate/run_tls.h"
 #include "sys/clock.h"
 #include "sys/proc.h"
 #include "sys/sandbox.h"
@@ -26,6 +27,8 @@
 
 enum { RUN_BUF = 512 * 1024, END_PATIENCE_MS = 5000, KEEP = 4 };
 
+#define NO_TLS "the TLS process can't be started: sonde-tls does not lie beside sonde, or the kernel refuses it"
+
 #define ENGINE_PATIENCE_NS INT64_C(1000000000)
 
 typedef struct Run {
@@ -34,6 +37,7 @@ typedef struct Run {
 	int self_fd;	  /* pidfd of cmd: its children die with it */
 	int engine_gate[2], cmd_gate[2], gate_netd[2], engine_out[2];
 	Child opener, engine, loader, peer;
+	RunTls tls;
 	const char *user; /* who the processes are */
 	uint8_t *buf;
 	bool interrupted;
@@ -198,14 +202,14 @@ static int fork_engine(Run *r)
 
 static int fork_loader(Run *r)
 {
-	LoaderFds fds = { .engine = r->engine_gate[1], .cmd = r->cmd_gate[1], .netd = r->gate_netd[0] };
+	LoaderFds fds = { .engine = r->engine_gate[1], .cmd = r->cmd_gate[1], .netd = r->gate_netd[0], .tls = r->tls.gate[0] };
 	int p = proc_fork(&r->loader);
 
 	if (p)
 		return p < 0 ? p : 0;
 	proc_die_with(r->self_fd);
 	child_signals();
-	int keep[] = { fds.engine, fds.cmd, fds.netd, r->o->write_fd, r->o->record_fd, sandbox_is_widened() ? 2 : -1 };
+	int keep[] = { fds.engine, fds.cmd, fds.netd, fds.tls, r->o->write_fd, r->o->record_fd, sandbox_is_widened() ? 2 : -1 };
 	child_must(proc_close_all_but(keep, sizeof keep / sizeof *keep));
 	_exit(loader_main(r->o, &fds));
 }
@@ -248,6 +252,8 @@ static int make_channels(Run *r)
 		e = proc_channel(r->cmd_gate);
 	if (!e && r->o->mode == RUN_GATE)
 		e = proc_channel(r->gate_netd);
+	if (!e && r->o->mode == RUN_GATE)
+		e = run_tls_prepare(&r->tls);
 	return e;
 }
 
@@ -297,13 +303,27 @@ static int start(Run *r)
 	proc_close(&r->cmd_gate[1]);
 	proc_close(&r->gate_netd[0]);
 	proc_close(&r->gate_netd[1]);
+	proc_close(&r->tls.gate[0]);
 	return e;
 }
 
 /* ---- events ---- */
 
+/* The gate tells the engine of a process that could not be started, by its end. */
+static void start_tls(Run *r)
+{
+	static const Msg missing = { .type = MSG_NOTE,
+				     .note = { .level = 1,
+					       .text = { (const uint8_t *)NO_TLS, sizeof NO_TLS - 1 } } };
+
+	if (run_tls_start(&r->tls))
+		r->o->event(r->o->event_ctx, &missing);
+}
+
 static void note(Run *r, const Msg *m)
 {
+	if (m->type == MSG_TLS_START && r->tls.gate[1] >= 0)
+		start_tls(r);
 	if (m->type == MSG_GATE_END) {
 		r->gate_ended = true;
 		r->gate_exit = m->gate_end.exit;
@@ -496,6 +516,7 @@ static int run_end(Run *r)
 	int netd, engine;
 
 	proc_close(&r->cmd_gate[0]);
+	run_tls_end(&r->tls);
 	netd = netd_end(r);
 	engine = peer_end(r, engine_end(r));
 	if (netd)
@@ -523,10 +544,13 @@ int gate_run(const RunOptions *o, char ret_why[RUN_WHY])
 		  .opener = CHILD_NONE,
 		  .engine = CHILD_NONE,
 		  .loader = CHILD_NONE,
-		  .peer = CHILD_NONE };
+		  .peer = CHILD_NONE,
+		  .tls = RUN_TLS_NONE };
 	int e;
 
 	ret_why[0] = 0;
+	r.tls.self_fd = r.self_fd;
+	r.tls.insecure_dev = o->insecure_dev;
 	r.buf = malloc(RUN_BUF);
 	if (!r.buf)
 		return run_fail(&r, SONDE_EXIT_ENVIRONMENT, "no memory");

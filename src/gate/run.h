@@ -7,6 +7,7 @@
  *   cmd drops its own capabilities and, as root, its uid
  *   cmd  ---- forks ---->  engine                sandboxed before its first line runs
  *   cmd  ---- forks ---->  loader, then gate     capability sets empty from the start
+ *   cmd  ---- starts --->  sonde-tls             if the manifest has TLS, when the loader says so
  *
  * The caller opens what it needs with its own rights before (policies' texts,
  * --write, --read): gate_run() takes these rights away for good.

@@ -50,6 +50,15 @@ bool proc_close_all_but(int *keep, size_t n);
 /* Keeps the process from being traced or dumped and clears its environment. */
 void proc_seal(void);
 
+/* The binary `name` that lies beside the running one, or in ../libexec/sonde/, ready for
+ * proc_exec(); -errno. */
+int proc_helper(const char *name);
+
+/* Becomes that binary: args are its arguments, fds[i] its descriptor 3 + i, the
+ * environment is empty; of what else is open only the standard three stay.  Returns
+ * -errno. */
+int proc_exec(int exe_fd, const char *const *args, const int *fds, size_t n);
+
 /* ---- channels ---- */
 
 /* Both ends CLOEXEC, buffers as large as the kernel gives without a right. */

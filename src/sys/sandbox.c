@@ -251,3 +251,29 @@ unsigned sandbox_engine(bool namespaces, const int in[2], const int out[2], bool
 		missing |= 1u << SANDBOX_SECCOMP;
 	return missing;
 }
+
+/* ---- the TLS process ---- */
+
+unsigned sandbox_tls_before_exec(bool namespaces)
+{
+	unsigned missing = 0;
+
+	if (!namespaces || unshare(CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS))
+		missing |= 1u << SANDBOX_NAMESPACES;
+	if (sandbox_caps_keep(0))
+		missing |= 1u << SANDBOX_CAPS;
+	return missing;
+}
+
+unsigned sandbox_tls(bool landlock, int fd)
+{
+	unsigned missing = 0;
+
+	if (sandbox_caps_keep(0)) /* execve() gave none; read back */
+		missing |= 1u << SANDBOX_CAPS;
+	if (landlock && landlock_deny_all())
+		missing |= 1u << SANDBOX_LANDLOCK;
+	if (sandbox_tls_filter(fd))
+		missing |= 1u << SANDBOX_SECCOMP;
+	return missing;
+}

@@ -73,6 +73,16 @@ bool sandbox_tsc_closed(void);
 /* True if this build (sanitizers) needs more calls than the table says. */
 bool sandbox_is_widened(void);
 
+/* ---- layers of the TLS process ---- */
+
+/* It becomes another binary on the way: first what needs its parent's rights over
+ * namespaces, then, when it has loaded its libraries and reads no file any more, the rest:
+ * read and write on `fd` and what an allocator and OpenSSL ask for.  It keeps its clock and
+ * the time-stamp counter, which OpenSSL's random numbers take in.
+ * Both return the layers that could not be had, a bit each. */
+unsigned sandbox_tls_before_exec(bool namespaces);
+unsigned sandbox_tls(bool landlock, int fd);
+
 /* ---- filters of the others ---- */
 
 typedef enum SandboxRole {

@@ -137,6 +137,18 @@ static const CallRow reader_rows[] = {
 	CALL(fcntl, "fdopen"),
 };
 
+static const CallRow tls_rows[] = {
+	CALL(mmap, "malloc"),
+	CALL(munmap, "malloc"),
+	CALL(brk, "malloc"),
+	CALL(madvise, "free"),
+	CALL(futex, "OpenSSL's locks"),
+	CALL(getpid, "OpenSSL asks whether it was forked"),
+	CALL(getrandom, "keys and nonces"),
+	CALL(clock_gettime, "where the vDSO has no clock"),
+	CALL(exit_group, ""),
+};
+
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -173,7 +185,8 @@ static const CallRow sanitizer_rows[] = {
 
 static const CallTable common = TABLE(common_rows), narrow = TABLE(narrow_rows), port = TABLE(port_rows),
 		       loader = TABLE(loader_rows), gate = TABLE(gate_rows), opener = TABLE(opener_rows),
-		       netd = TABLE(netd_rows), reader = TABLE(reader_rows), sanitizer = TABLE(sanitizer_rows);
+		       netd = TABLE(netd_rows), reader = TABLE(reader_rows), tls = TABLE(tls_rows),
+		       sanitizer = TABLE(sanitizer_rows);
 
 enum { ROLE_TABLES = 5 };
 
@@ -267,5 +280,21 @@ int sandbox_engine_filter(const int in[2], const int out[2])
 		r = fd_rules(ctx, SCMP_SYS(write), out);
 	if (!r)
 		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(exit_group), 0);
+	return filter_load(ctx, r);
+}
+
+int sandbox_tls_filter(int fd)
+{
+	scmp_filter_ctx ctx = filter_new();
+	const int fds[2] = { fd, -1 };
+	int r;
+
+	if (!ctx)
+		return -ENOMEM;
+	r = fd_rules(ctx, SCMP_SYS(read), fds);
+	if (!r)
+		r = fd_rules(ctx, SCMP_SYS(write), fds);
+	if (!r)
+		r = table_add(ctx, &tls);
 	return filter_load(ctx, r);
 }

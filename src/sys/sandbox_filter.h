@@ -8,4 +8,7 @@
 /* read of `in`, write to `out`, exit_group; -errno. */
 int sandbox_engine_filter(const int in[2], const int out[2]);
 
+/* read and write of `fd`, what OpenSSL asks for, exit_group; -errno. */
+int sandbox_tls_filter(int fd);
+
 #endif
