@@ -197,22 +197,6 @@ static void doc_warning(Str topic, Sb *out)
 		warning_row(warn_row(id), out);
 }
 
-/* What a later version brings; until then the checker refuses it. */
-static const struct Later {
-	const char *name, *text;
-} later[] = {
-	{ "tls", "a TLS handshake and the certificate" },
-	{ "http", "a request, with its timings" },
-};
-
-static void doc_later(Str topic, Sb *out)
-{
-	for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
-		if (str_is(topic, later[i].name))
-			sb_printf(out, "%s: %s. Not in this version: the checker refuses it.\n", later[i].name,
-				  later[i].text);
-}
-
 static void each_lib_name(Str t, const char *before, Sb *out)
 {
 	size_t n = strlen(before);
@@ -249,7 +233,6 @@ static bool doc_things(Str topic, Sb *out)
 
 	doc_verb(topic, out);
 	doc_result(topic, out);
-	doc_later(topic, out);
 	doc_rows(topic, out);
 	doc_layer(topic, out);
 	doc_warning(topic, out);

@@ -215,6 +215,7 @@ typedef struct Manifest {
 	WorstCase worst;
 	bool uses_resolver;   /* resolve() without server= */
 	bool uses_tls;	      /* a connection may become TLS: its process is started */
+	VEC(Str) says;	      /* names that go where no gate sees them: SNI, Host, questions over TCP */
 	VEC(LeakCost) leak;
 	uint8_t leak_end;     /* LeakEnd */
 } Manifest;

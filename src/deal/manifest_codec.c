@@ -401,6 +401,7 @@ static void x_manifest(Walk *k, Manifest *m)
 	x_worst(k, &m->worst);
 	x_bool(k, &m->uses_resolver);
 	x_bool(k, &m->uses_tls);
+	X_LIST(k, &m->says, x_name);
 	X_LIST(k, &m->leak, x_leak);
 	x_u8(k, &m->leak_end);
 	if (m->leak_end > LEAK_END_PAID)

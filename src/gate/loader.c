@@ -148,12 +148,14 @@ static bool look_up_names(Loader *l)
 {
 	RulesInput in = loader_rules_input(l);
 
-	if (!l->manifest.names.n && !l->manifest.uses_resolver)
+	if (!l->manifest.names.n && !l->manifest.uses_resolver && !l->manifest.says.n)
 		return true;
 	if (!rules_check_names(&in, &l->findings)) {
 		loader_note_findings(l, 0);
 		return refused(l);
 	}
+	if (!l->manifest.names.n && !l->manifest.uses_resolver)
+		return true;
 	if (!loader_reserve(l))
 		return false;
 	resolvers_of(l);

@@ -135,6 +135,24 @@ static void check_name(const RulesInput *in, Findings *f, Str name)
 	}
 }
 
+/* A name that is told to a peer and not looked up: _sip._tcp.acme.corp is one too. */
+static void check_said(const RulesInput *in, Findings *f, Str name)
+{
+	const Policy *by = zone_fault(in, name);
+	bool zoned = false;
+
+	for (uint32_t i = 0; i < in->npolicies; i++)
+		zoned |= in->policies[i].decls.zone_set;
+	if (!by && (zoned || in->zone_default_all))
+		return;
+	find(f, (Finding){ .refused = true,
+			   .span = name_span(in->manifest, name),
+			   .policy = by,
+			   .message = str_printf(f->a, "%.*s lies outside the zones whose names may be told to a peer",
+						 STR_ARG(name)),
+			   .help = STR("let the policy say zone(\"...\")") });
+}
+
 bool rules_check_names(const RulesInput *in, Findings *f)
 {
 	uint32_t before = f->refused;
@@ -142,6 +160,8 @@ bool rules_check_names(const RulesInput *in, Findings *f)
 
 	for (uint32_t i = 0; i < m->names.n; i++)
 		check_name(in, f, m->names.p[i]);
+	for (uint32_t i = 0; i < m->says.n; i++)
+		check_said(in, f, m->says.p[i]);
 	return f->refused == before;
 }
 

@@ -257,6 +257,13 @@ void check_text(const Manifest *m, Str source, bool explain, Sb *out)
 		escape_line(out, m->names.p[i]);
 		sb_char(out, '\n');
 	}
+	for (uint32_t i = 0; i < m->says.n; i++) {
+		sb_cstr(out, "tells a peer the name: ");
+		escape_line(out, m->says.p[i]);
+		sb_char(out, '\n');
+	}
+	if (m->uses_tls)
+		sb_cstr(out, "speaks TLS\n");
 	for (uint32_t i = 0; i < m->local.n; i++) {
 		sb_cstr(out, "reads from this host: ");
 		local_text(&m->local.p[i], out);
@@ -439,6 +446,8 @@ void check_json(const Manifest *m, Str source, Json *j)
 		JSON_LIST(j, "reflect", &d->reflect, json_made(j, made_reflect, &d->reflect.p[i_]));
 	leak_json(m, source, j);
 	JSON_LIST(j, "names", &m->names, json_str(j, m->names.p[i_]));
+	JSON_LIST(j, "says", &m->says, json_str(j, m->says.p[i_]));
+	json_kbool(j, "tls", m->uses_tls);
 	JSON_LIST(j, "local", &m->local, json_made(j, made_local, &m->local.p[i_]));
 	json_close(j, '}');
 }

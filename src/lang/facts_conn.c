@@ -293,6 +293,8 @@ const Fact *m_live(Facts *f, Node *n, BuiltinMethod which, CallArgs *c)
 		label_cut(f, n, c->self);
 	if (which == M_CONN_wait)
 		check_state(f, c);
+	if (which == M_CONN_start_tls)
+		facts_start_tls(f, n, c);
 	if (which == M_LISTENER_accept)
 		return m_accept(f, n, c);
 	if (builtin_methods[which].effect == EFFECT_WAIT)

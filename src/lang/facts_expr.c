@@ -607,7 +607,9 @@ static const Fact *attr_one(Facts *f, const Fact *x, Node *n)
 	const Fact *v = mk_from(
 		f, facts_sig_fact(f, sig_attr(&f->sigs, (BuiltinAttr)at), &(CallArgs){ .self = x }, n, 0), n);
 
-	return x->kind == T_ANSWERS ? label_answers_attr(f, x, (BuiltinAttr)at, v) : v;
+	if (x->kind == T_ANSWERS)
+		return label_answers_attr(f, x, (BuiltinAttr)at, v);
+	return fact_told_by_row(x) ? label_told_attr(f, x, (BuiltinAttr)at, v) : v;
 }
 
 static const Fact *ex_attr(Facts *f, Node *n)

@@ -16,6 +16,13 @@ BuiltinRule b_abs, b_bool, b_bytes, b_count_by, b_dict, b_divmod, b_enumerate, b
 
 /* ---- facts_conn.c ---- */
 
+/* ---- facts_tls.c ---- */
+
+BuiltinRule b_url, b_said, b_dns_read;
+
+/* c.start_tls(): what it tells beyond what its arguments' labels say. */
+void facts_start_tls(Facts *f, Node *n, CallArgs *c);
+
 /* A method of a live object. */
 const Fact *m_live(Facts *f, Node *n, BuiltinMethod which, CallArgs *c);
 

@@ -150,6 +150,8 @@ void label_method(Facts *f, BuiltinMethod which, const struct CallArgs *c);
 /* What comes from the other end of a live object. */
 const Label *label_live(Facts *f, const Fact *x);
 /* v is that attribute of x; what a method of self gave. */
+/* Of a result whose rows say what each attribute tells. */
+const Fact *label_told_attr(Facts *f, const Fact *x, BuiltinAttr at, const Fact *v);
 const Fact *label_live_attr(Facts *f, const Fact *x, BuiltinAttr at, const Fact *v);
 const Fact *label_live_method(Facts *f, const Fact *self, const Node *call, const Fact *x);
 /* The program waited until l let it go on. */

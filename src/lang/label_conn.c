@@ -42,6 +42,14 @@ const Fact *label_live_attr(Facts *f, const Fact *x, BuiltinAttr at, const Fact 
 	return label_add(f, label_add(f, v, label_made(f, label_live(f, x), builtin_attrs[at].label)), x->label);
 }
 
+const Fact *label_told_attr(Facts *f, const Fact *x, BuiltinAttr at, const Fact *v)
+{
+	WireLabel level = builtin_attrs[at].label;
+
+	/* content stays what it is: label_made() would take decisions for where it came from */
+	return label_add(f, v, level == LABEL_CONTENT ? x->label : label_made(f, x->label, level));
+}
+
 const Fact *label_live_method(Facts *f, const Fact *self, const Node *call, const Fact *x)
 {
 	int m = builtin_method(fact_owners[self->kind], call->call.fn->attr.sym->text);

@@ -4,6 +4,8 @@
  */
 #include "lang/label_inside.h"
 
+#include "wire/url.h"
+
 #define NETWORKS (WIRE_BIT(WIRE_ARP) | WIRE_BIT(WIRE_IP) | WIRE_BIT(WIRE_IPV6))
 
 enum {
@@ -610,17 +612,42 @@ int label_peer_param(const Node *def)
 		if (t && t->type.sym && str_is(t->type.sym->text, "ip"))
 			return (int)i;
 	}
+	for (uint32_t i = 0; i < def->func.n; i++) { /* tls, http: names are told to the peer as they stand */
+		Str name = def->func.param[i].name->text;
+
+		if (str_is(name, "dst") || str_is(name, "url"))
+			return (int)i;
+	}
 	return -1;
 }
 
-static const Label *verb_peers(Facts *f, const Node *def, const Fact **arg)
+/* Whom a peer parameter means that is no address: a name, or a URL's host. */
+static const Fact *peer_meant(Facts *f, Node *call, const Fact *x)
+{
+	const Vals *v = x->kind == T_STR ? x->vals : NULL;
+	const Fact *hosts = mk(f, T_NEVER);
+	Url u;
+
+	if (x->kind != T_STR)
+		return x;
+	for (uint32_t i = 0; v && i < v->n; i++)
+		hosts = facts_join(f, hosts, mk_str(f, T_STR, url_parse(v->s[i], &u) ? v->s[i] : u.host));
+	if (hosts->kind != T_STR)
+		return mk(f, T_IP);
+	f->quiet++;
+	x = facts_to_ip(f, hosts, call, true, "");
+	f->quiet--;
+	return x && x->kind == T_IP ? x : mk(f, T_IP);
+}
+
+static const Label *verb_peers(Facts *f, Node *call, const Node *def, const Fact **arg)
 {
 	const Origin addr = { .proto = ORIGIN_ADDR, .port = ORIGIN_NO_PORT };
 	int p = label_peer_param(def);
 
 	if (p >= 0 && arg[p]->kind == T_NONE) /* the first resolver of this host */
 		return label_peers(f, label_of(f, LABEL_CONTENT, label_origin(f, addr)));
-	return label_peers(f, label_targets(f, p < 0 ? NULL : arg[p], addr));
+	return label_peers(f, label_targets(f, p < 0 ? NULL : peer_meant(f, call, arg[p]), addr));
 }
 
 bool label_is_verb(Facts *f, const Node *def)
@@ -634,7 +661,7 @@ void label_verb(Facts *f, Node *call, Node *def, const Fact **arg, Node *const *
 
 	if (!label_is_verb(f, def) || f->silent)
 		return;
-	o.peers = verb_peers(f, def, arg);
+	o.peers = verb_peers(f, call, def, arg);
 	label_waited(f, o.peers);
 	reach_here(f, o.peers, call);
 	for (uint32_t i = 0; i < def->func.n; i++) {
@@ -653,7 +680,7 @@ void label_verb(Facts *f, Node *call, Node *def, const Fact **arg, Node *const *
 	charge(&o, true);
 	int p = label_peer_param(def);
 
-	if (p >= 0)
+	if (p >= 0 && arg[p]->kind != T_STR)
 		arg[p] = label_one(f, call, arg[p], true);
 }
 

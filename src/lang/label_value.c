@@ -411,7 +411,7 @@ static const Fact *value_attr(Facts *f, const Node *n, const Fact *x)
 
 	if (!o || o->kind == T_ANSWERS)
 		return x;
-	if (fact_is_live(o)) /* label_live_attr() has said it */
+	if (fact_is_live(o) || fact_told_by_row(o)) /* label_live_attr(), label_told_attr() have said it */
 		return x;
 	x = taken(f, n, x);
 	return label_add(f, x, structured(o) || o->kind == T_RESULT ? o->label : label_deep(f, o));

@@ -9,7 +9,6 @@
 #include "wire/wire.h"
 
 /* Named in the reference; their part of the engine is not in this version. */
-#define LATER "connections come with a later version"
 
 static const struct {
 	const char *name, *use;
@@ -119,9 +118,6 @@ static const struct {
 	{ "ICMPerror", "the packet that an ICMP error quotes is r.quoted: r.quoted[ICMP].id" },
 	{ "DNSRROpt", "write DNSRROPT" },
 	{ "Dot1AD", "write Dot1Q(...)/Dot1Q(...)" },
-	/* not in this version */
-	{ "tls", LATER },
-	{ "http", LATER },
 	{ "ntp", "comes with a later version; IP()/UDP(dport=123)/b\"...\" and sr1 do one exchange" },
 	{ "snmp_get", "comes with a later version" },
 	{ "dhcp_discover", "comes with a later version" },

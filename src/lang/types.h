@@ -50,6 +50,10 @@
 	X(NEIGHBOR, "Neighbor", NEIGHBOR)                                                                    \
 	X(TIMES, "Times", TIMES)                                                                             \
 	X(EVENT, "Event", EVENT)                                                                             \
+	X(TLS, "Tls", TLS)                                                                                   \
+	X(CERT, "Cert", CERT)                                                                                \
+	X(TIMINGS, "Timings", TIMINGS)                                                                       \
+	X(HTTPREPLY, "HttpReply", HTTPREPLY)                                                                 \
 	X(CONN, "Conn", CONN)                                                                                \
 	X(LISTENER, "Listener", LISTENER)                                                                    \
 	X(UDP, "Udp", UDP)                                                                                   \
@@ -199,6 +203,12 @@ void stack_text(const Stack *s, Sb *out);
 static inline bool fact_is_live(const Fact *f)
 {
 	return owner_is_live(fact_owners[f->kind]);
+}
+
+/* Results of which not all is the peer's word: each attribute's row says what it tells. */
+static inline bool fact_told_by_row(const Fact *f)
+{
+	return f->kind == T_TLS || f->kind == T_HTTPREPLY;
 }
 
 /* .item is what its union holds. */

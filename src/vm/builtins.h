@@ -39,6 +39,10 @@
 	X(NEIGHBOR, "Neighbor")      \
 	X(TIMES, "Times")            \
 	X(EVENT, "Event")            \
+	X(TLS, "Tls")                \
+	X(CERT, "Cert")              \
+	X(TIMINGS, "Timings")        \
+	X(HTTPREPLY, "HttpReply")    \
 	X(CONN, "Conn")              \
 	X(LISTENER, "Listener")      \
 	X(UDP, "Udp")                \

@@ -229,6 +229,7 @@ static void handle(Engine *e, const Msg *m)
 		break;
 	case MSG_ROUTE_OK:
 	case MSG_CLAIMED:
+	case MSG_TLS_SAID:
 		e->reply = *m;
 		e->replied = true;
 		break;
@@ -293,12 +294,19 @@ bool engine_refresh(Engine *e)
 	return true;
 }
 
+static uint32_t reply_id(const Msg *m)
+{
+	return m->type == MSG_ROUTE_OK ? m->route_ok.id : m->type == MSG_TLS_SAID ? m->tls_said.id : m->claimed.id;
+}
+
 bool engine_ask(Engine *e, Msg *m)
 {
 	uint32_t id = ++e->request;
 
 	if (m->type == MSG_ROUTE)
 		m->route.id = id;
+	else if (m->type == MSG_TLS_ASK)
+		m->tls_ask.id = id;
 	else
 		m->claim.id = id;
 	e->port->emit(e->port, m);
@@ -306,8 +314,7 @@ bool engine_ask(Engine *e, Msg *m)
 		e->replied = false;
 		if (!engine_step(e, NS_NONE))
 			return false;
-	} while (!e->replied ||
-		 (e->reply.type == MSG_ROUTE_OK ? e->reply.route_ok.id : e->reply.claimed.id) != id);
+	} while (!e->replied || reply_id(&e->reply) != id);
 	return true;
 }
 
@@ -415,6 +422,19 @@ static BuiltinFn *const net_funcs[BI_N] = {
 	[BI_listen] = bi_listen,
 	[BI_datagram] = bi_datagram,
 	[BI_load] = bi_load,
+	[BI_said] = bi_said,
+	[BI_url_host] = bi_url_host,
+	[BI_url_port] = bi_url_port,
+	[BI_url_tls] = bi_url_tls,
+	[BI_url_target] = bi_url_target,
+	[BI_url_authority] = bi_url_authority,
+	[BI_url_moved] = bi_url_moved,
+	[BI_url_upgrade] = bi_url_upgrade,
+	[BI_http_head] = bi_http_head,
+	[BI_http_read] = bi_http_read,
+	[BI_timings] = bi_timings,
+	[BI_dns_read] = bi_dns_read,
+	[BI_dns_frame] = bi_dns_frame,
 };
 
 static uint64_t host_sent(void *ctx)

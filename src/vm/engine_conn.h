@@ -21,6 +21,7 @@ struct Live {
 	Ip src, dst;
 	uint16_t sport, dport;
 	bool retired;	 /* closed, and its place is another's: tcp has its figures alone */
+	LiveTls *tls;	 /* net_tls.c; NULL: what TCP carries is what the program sees */
 	const char *why; /* no connection: why not */
 	uint8_t n_offered, n_peer;
 	uint8_t offered[TCP_OPTIONS_MOST], peer[TCP_OPTIONS_MOST]; /* of the SYNs, as on the wire */
@@ -84,6 +85,10 @@ static inline bool live_open(const Live *l)
 }
 
 const char *live_state(const Live *l);
+
+/* net_tls.c, net_http.c, net_dns.c */
+BuiltinFn m_start_tls, bi_timings, bi_http_head, bi_http_read, bi_dns_read, bi_dns_frame;
+BuiltinFn bi_said, bi_url_host, bi_url_port, bi_url_tls, bi_url_target, bi_url_authority, bi_url_moved, bi_url_upgrade;
 
 /* net_load.c */
 BuiltinFn m_load_stop;

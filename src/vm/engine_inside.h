@@ -123,6 +123,7 @@ typedef struct NetStack NetStack;
 typedef struct Live Live;
 typedef struct Listener Listener;
 typedef struct Load Load;
+typedef struct LiveTls LiveTls;
 enum { TCP_OPTIONS_MOST = 40 };
 
 /* A probe that is a segment of a connection, made by hand. */
@@ -252,6 +253,12 @@ struct Engine {
 	bool finishing; /* what still comes is looked at no more */
 	Arena spare;	/* for resets and the report, when all else is spent */
 	Map claims;	/* protocol, source, port -> 1 held, 2 refused */
+
+	/* net_tls.c */
+	uint32_t tls_sessions; /* so far: the last one's number */
+	uint8_t *tls_out;      /* LIMIT_TLS_SAID bytes: what an answer says is to be sent */
+	Arena tls_mem;	       /* of one TlsInfo */
+	Bytes tls_info;	       /* the encoded one, there */
 };
 
 /* ---- waiting (engine.c) ---- */

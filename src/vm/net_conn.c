@@ -3,7 +3,7 @@
  * connect, listen, datagram, and what is done with them.  Each wait is the engine's:
  * one message, then the condition.
  */
-#include "vm/engine_conn.h"
+#include "vm/live_tls.h"
 
 
 #include "base/rng.h"
@@ -30,22 +30,36 @@ enum {
 
 typedef bool Done(const Live *l, const void *ctx);
 
+/* What came is looked at first.  False: the run has ended. */
+static bool test(Engine *e, Live *l, Done *done, const void *ctx, bool *ret_done)
+{
+	if (!live_pump(e, l))
+		return false;
+	*ret_done = done(l, ctx);
+	return true;
+}
+
 /* Until done says so: *ret_done; or for that time.  False: the run has ended. */
-static bool wait_for(Vm *vm, const Live *l, int64_t timeout_ns, Done *done, const void *ctx, bool *ret_done)
+static bool wait_for(Vm *vm, Live *l, int64_t timeout_ns, Done *done, const void *ctx, bool *ret_done)
 {
 	Engine *e = vm_ctx(vm);
 
-	*ret_done = done(l, ctx);
+	if (!test(e, l, done, ctx, ret_done))
+		return engine_halt(e, vm);
 	if (*ret_done)
 		return true;
 	if (!engine_refresh(e))
 		return engine_halt(e, vm);
 	int64_t until = ns_later(e->now_ns, timeout_ns);
 
-	while (!(*ret_done = done(l, ctx)) && e->now_ns < until)
+	for (;;) {
+		if (!test(e, l, done, ctx, ret_done))
+			return engine_halt(e, vm);
+		if (*ret_done || e->now_ns >= until)
+			return true;
 		if (!engine_step(e, until))
 			return engine_halt(e, vm);
-	return true;
+	}
 }
 
 static bool timeout_of(Vm *vm, Value v, int64_t *ret_ns)
@@ -404,19 +418,12 @@ static bool m_accept(Vm *vm, const Value *args, uint32_t n, Value *ret)
 
 /* ---- send ---- */
 
-static bool has_room(const Live *l, const void *ctx)
-{
-	(void)ctx;
-	return !live_open(l) || tcp_send_room(l->tcp) > 0;
-}
-
 /* (self, data) */
 static bool m_send(Vm *vm, const Value *args, uint32_t n, Value *ret)
 {
 	Engine *e = vm_ctx(vm);
 	Live *l = live_self(args[0]);
 	Bytes b;
-	bool room;
 
 	(void)n;
 	(void)ret;
@@ -427,16 +434,7 @@ static bool m_send(Vm *vm, const Value *args, uint32_t n, Value *ret)
 		warn_not_open(e, l, "send");
 		return true;
 	}
-	for (;;) {
-		size_t took = tcp_send(l->tcp, engine_stack_now(e), b);
-
-		b = bytes_slice(b, took, b.n);
-		engine_conn_run(e);
-		if (!b.n || !live_open(l))
-			return true;
-		if (!wait_for(vm, l, INT64_MAX, has_room, NULL, &room))
-			return false;
-	}
+	return live_write(e, l, b) || engine_halt(e, vm);
 }
 
 /* ---- recv ---- */
@@ -449,19 +447,14 @@ typedef struct Search {
 	size_t *found;	/* how many to give, 0: not yet */
 } Search;
 
-static bool ended(const Live *l)
-{
-	return !l->tcp || tcp_eof(l->tcp) || l->tcp->state == TCP_CLOSED;
-}
-
 /* Where `until` ends in what came; pieces overlap by its length. */
-static size_t end_of(const Search *s, TcpConn *c, size_t readable)
+static size_t end_of(const Search *s, const Live *l, size_t readable)
 {
 	uint8_t buf[PEEK_BYTES];
 	size_t m = s->until.n;
 
 	while (*s->looked + m <= readable) {
-		size_t n = tcp_peek(c, *s->looked, buf, sizeof buf);
+		size_t n = live_peek(l, *s->looked, buf, sizeof buf);
 		const uint8_t *at = n >= m ? memmem(buf, n, s->until.p, m) : NULL;
 
 		if (at)
@@ -476,22 +469,22 @@ static size_t end_of(const Search *s, TcpConn *c, size_t readable)
 static bool has_bytes(const Live *l, const void *ctx)
 {
 	const Search *s = ctx;
-	size_t n = l->tcp ? tcp_readable(l->tcp) : 0;
+	size_t n = live_readable(l);
 
 	if (s->until.n && n)
-		*s->found = end_of(s, l->tcp, n);
+		*s->found = end_of(s, l, n);
 	else
 		*s->found = n;
 	if (*s->found > s->max || (s->until.n && n >= s->max && !*s->found))
 		*s->found = s->max;
-	return *s->found || ended(l);
+	return *s->found || live_ended(l);
 }
 
 static bool give(Vm *vm, Live *l, size_t n, Value *ret)
 {
 	Engine *e = vm_ctx(vm);
 	uint8_t *buf = heap_block(vm_heap(vm), n + 1);
-	size_t got = n ? tcp_recv(l->tcp, engine_stack_now(e), buf, n) : 0;
+	size_t got = live_take(e, l, buf, n);
 
 	*ret = vm_bytes_peer(vm, BYTES(buf, got));
 	heap_free(vm_heap(vm), buf, n + 1);
@@ -516,7 +509,7 @@ static bool m_recv(Vm *vm, const Value *args, uint32_t n, Value *ret)
 	s.max = max < 1 ? 1 : max > RECV_MOST ? RECV_MOST : (size_t)max;
 	if (!wait_for(vm, l, timeout, has_bytes, &s, &done))
 		return false;
-	size_t there = l->tcp ? tcp_readable(l->tcp) : 0;
+	size_t there = live_readable(l);
 
 	if (!found) /* the time-out, or the end: what is there */
 		found = there < s.max ? there : s.max;
@@ -572,6 +565,8 @@ static bool m_close(Vm *vm, const Value *args, uint32_t n, Value *ret)
 
 	(void)n;
 	(void)ret;
+	if (!live_close(e, l))
+		return engine_halt(e, vm);
 	if (l->tcp && !l->retired)
 		tcp_close(l->tcp, engine_stack_now(e));
 	engine_conn_run(e);
@@ -709,6 +704,7 @@ BuiltinFn *const net_methods[M_N] = {
 	[M_CONN_send] = m_send,	      [M_CONN_recv] = m_recv,
 	[M_CONN_flush] = m_flush,     [M_CONN_wait] = m_wait,
 	[M_CONN_close] = m_close,     [M_CONN_reset] = m_reset,
+	[M_CONN_start_tls] = m_start_tls,
 	[M_CONN_packet] = m_packet,   [M_LISTENER_accept] = m_accept,
 	[M_UDP_send] = m_udp_send,    [M_UDP_recv] = m_udp_recv,
 	[M_LOAD_stop] = m_load_stop,

@@ -2,7 +2,7 @@
  *
  * What a program reads of its connections: a row an attribute.
  */
-#include "vm/engine_conn.h"
+#include "vm/live_tls.h"
 
 #include "wire/fields.h"
 
@@ -51,7 +51,6 @@ static Value span(int64_t ns)
 	X(bytes_sent, val_int((int64_t)c->out.bytes))                                                \
 	X(bytes_received, val_int((int64_t)c->in.bytes))                                             \
 	X(max_in_flight, val_int(c->max_in_flight))                                                  \
-	X(eof, val_bool(tcp_eof(c)))                                                                 \
 	X(auto_ack, val_bool(c->auto_ack))                                                           \
 	X(packets_left_out, val_int((int64_t)tcp_log_left_out(c)))
 
@@ -75,6 +74,13 @@ CONN_ROWS(CONN_ATTR_)
 static bool a_state(Vm *vm, Value self, Value *ret)
 {
 	*ret = vm_str(vm, str_c(live_state(live_self(self))));
+	return true;
+}
+
+static bool a_eof(Vm *vm, Value self, Value *ret)
+{
+	(void)vm;
+	*ret = val_bool(live_eof(live_self(self)));
 	return true;
 }
 
@@ -266,6 +272,7 @@ static bool a_udp_received(Vm *vm, Value self, Value *ret)
 AttrFn *const net_attrs[A_N] = {
 	CONN_ROWS(CONN_ROW_)
 	[A_CONN_state] = a_state,
+	[A_CONN_eof] = a_eof,
 	[A_CONN_error] = a_error,
 	[A_CONN_src] = a_src,
 	[A_CONN_dst] = a_dst,

@@ -108,7 +108,7 @@ void tables_init(Vm *vm)
 	fill_names(p, &names, attr_rows, A_N, vm->attr_row);
 	fill_names(p, &names, method_rows, M_N, vm->method_row);
 	vm->result_type = arena_new_n(vm->a, ResultType, OWNER_N);
-	for (unsigned o = OWNER_ANSWERS; o <= OWNER_EVENT; o++) {
+	for (unsigned o = OWNER_ANSWERS; o <= OWNER_HTTPREPLY; o++) {
 		ResultField *f = arena_new_n(vm->a, ResultField, A_N);
 		uint16_t n = 0;
 
