@@ -184,6 +184,19 @@ static bool has_length(Str method, int64_t length)
 	return length || str_is(method, "POST") || str_is(method, "PUT") || str_is(method, "PATCH");
 }
 
+/* Letters, digits and what stands in addresses and ports: nothing that ends a field. */
+static bool host_ok(Str s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i];
+		bool alnum = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+
+		if (!alnum && (c == 0 || !strchr("-._:[]", c)))
+			return false;
+	}
+	return s.n;
+}
+
 /* (method, target, host, headers, length) */
 bool bi_http_head(Vm *vm, const Value *args, uint32_t n, Value *ret)
 {
@@ -198,8 +211,8 @@ bool bi_http_head(Vm *vm, const Value *args, uint32_t n, Value *ret)
 		return false;
 	if (!http_token(method) || str_is(method, "CONNECT"))
 		return vm_fail(vm, "E-VALUE", "a method is a word: GET, HEAD, POST, ...");
-	if (!target.n || target.p[0] != '/' || !http_value(target) || memchr(target.p, ' ', target.n) || !http_value(host))
-		return vm_fail(vm, "E-VALUE", "a request needs a path and a host without blanks and control characters");
+	if (!target.n || target.p[0] != '/' || !http_value(target) || memchr(target.p, ' ', target.n) || !host_ok(host))
+		return vm_fail(vm, "E-VALUE", "a request needs a path and the name of a host, without blanks and control characters");
 	sb_printf(&out, "%.*s %.*s HTTP/1.1\r\nHost: %.*s\r\n", STR_ARG(method), STR_ARG(target), STR_ARG(host));
 	for (size_t i = 0; i < OWN_FIELDS; i++)
 		if (own_fields[i].value && !given[i])

@@ -68,8 +68,8 @@ static bool write_raw(Engine *e, Live *l, Bytes b)
 	return true;
 }
 
-/* One request; what is to be sent is sent, what it says is in e->tls_info (INFO) or kept. */
-static bool ask(Engine *e, Live *l, TlsOp op, Bytes data)
+/* One request; what it says is in e->tls_info (INFO) or kept, what is to be sent in *ret_out. */
+static bool request(Engine *e, Live *l, TlsOp op, Bytes data, Bytes *ret_out)
 {
 	LiveTls *t = l->tls;
 	Msg m = { .type = MSG_TLS_ASK, .tls_ask = { .session = t->session, .op = (uint8_t)op, .data = data } };
@@ -89,7 +89,15 @@ static bool ask(Engine *e, Live *l, TlsOp op, Bytes data)
 		out.n = 0;
 	if (out.n) /* the message's bytes are gone with the next one */
 		memcpy(e->tls_out, e->reply.tls_said.out.p, out.n);
-	return write_raw(e, l, out);
+	*ret_out = out;
+	return true;
+}
+
+static bool ask(Engine *e, Live *l, TlsOp op, Bytes data)
+{
+	Bytes out;
+
+	return request(e, l, op, data, &out) && write_raw(e, l, out);
 }
 
 static bool forget(Engine *e, Live *l)
@@ -300,13 +308,12 @@ static void put_own_cert(Engine *e, Vm *vm, Value *p, const TlsInfo *i)
 }
 
 /* How long it took; of a connection that never opened nothing did. */
-static Value timings_of(Engine *e, Vm *vm, const Live *l, int64_t tls_ns)
+static Value timings_of(Vm *vm, const Live *l, int64_t tls_ns)
 {
-	const TcpConn *c = l->tcp;
-	int64_t connect = c && c->handshake_ns > 0 ? c->handshake_ns : NS_NONE;
+	int64_t connect = l->tcp && l->tcp->handshake_ns > 0 ? l->tcp->handshake_ns : NS_NONE;
+	int64_t total = connect == NS_NONE || tls_ns == NS_NONE ? NS_NONE : connect + tls_ns;
 
-	return timings_result(vm, connect, tls_ns, NS_NONE,
-			      c && c->times.syn ? e->now_ns - c->times.syn : NS_NONE);
+	return timings_result(vm, connect, tls_ns, NS_NONE, total);
 }
 
 static Value tls_result(Engine *e, Vm *vm, const Live *l, const TlsInfo *i, int64_t tls_ns, const char *error)
@@ -325,7 +332,7 @@ static Value tls_result(Engine *e, Vm *vm, const Live *l, const TlsInfo *i, int6
 	TLS_FIELD(not_before) = TLS_FIELD(not_after) = val_time(NS_NONE);
 	TLS_FIELD(ocsp) = val_bool(i->ocsp);
 	TLS_FIELD(error) = error ? vm_str(vm, str_c(error)) : val_none();
-	TLS_FIELD(timings) = timings_of(e, vm, l, error ? NS_NONE : tls_ns);
+	TLS_FIELD(timings) = timings_of(vm, l, error ? NS_NONE : tls_ns);
 	if (i->chain.n)
 		put_own_cert(e, vm, p, i);
 	for (uint32_t k = 0; k < i->chain.n; k++)
@@ -385,19 +392,25 @@ static void begin(Engine *e, Live *l)
 	l->tls->state = TLS_STATE_HANDSHAKE;
 }
 
-static bool open_session(Engine *e, Live *l, const Wanted *k)
+/* The time starts when the hello is ready: until then the TLS process may have had to load. */
+static bool open_session(Engine *e, Live *l, const Wanted *k, int64_t *ret_began_ns)
 {
 	uint8_t buf[LIMIT_TLS_NAME + LIMIT_TLS_ALPN + 16];
 	Writer w = writer(buf, sizeof buf);
 	TlsOpen o = { .at_s = at_s(e), .name = k->name, .alpn = k->alpn };
+	Bytes hello;
 
+	*ret_began_ns = e->now_ns;
 	if (!tls_open_put(&w, &o)) {
 		l->tls->state = TLS_STATE_FAILED;
 		snprintf(l->tls->error, sizeof l->tls->error, "that is no name of a server");
 		l->tls->session = 0;
 		return true;
 	}
-	return ask(e, l, TLS_OP_OPEN, wr_done(&w));
+	if (!request(e, l, TLS_OP_OPEN, wr_done(&w), &hello) || !engine_refresh(e))
+		return false;
+	*ret_began_ns = e->now_ns;
+	return write_raw(e, l, hello);
 }
 
 /* Until it is open, failed, over, or late. */
@@ -445,11 +458,9 @@ static bool start(Engine *e, Live *l, const Wanted *k, TlsInfo *ret_info, int64_
 {
 	int64_t began;
 
-	if (!engine_refresh(e))
-		return false;
-	began = e->now_ns;
 	begin(e, l);
-	if (!open_session(e, l, k) || !handshake(e, l, ns_later(began, k->timeout_ns)))
+	if (!engine_refresh(e) || !open_session(e, l, k, &began) ||
+	    !handshake(e, l, ns_later(began, k->timeout_ns)))
 		return false;
 	*ret_ns = e->now_ns - began;
 	return describe(e, l, ret_info) && (l->tls->state == TLS_STATE_OPEN || forget(e, l));
