@@ -111,10 +111,3 @@ def test_what_a_server_may_say(lab):
     assert run.lines == ["NOERROR True False []", "NOERROR False True [('1.2.3.4', 7)]", "BADVERS False False []",
                          "REFUSED False False []", "SERVFAIL {'SERVFAIL': 1} 1 1", "- 1"]
     assert run.warned("dns_unmatched_reply")
-
-
-def test_tcp_and_tls_say_what_they_wait_for(lab):
-    us, = lab.hosts("us")
-    for how in ("tcp", "tls"):
-        run = us.sonde(f'resolve("a.example", server="10.9.0.2", {how}=True)')
-        assert run.rc in (1, 2) and "UDP" in run.said
