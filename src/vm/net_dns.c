@@ -4,7 +4,9 @@
  */
 #include "vm/live_tls.h"
 
-enum { LENGTH = 2, MESSAGE_MOST = 65535 };
+#include "wire/dns.h"
+
+enum { LENGTH = DNS_STREAM_HEAD, MESSAGE_MOST = 65535 };
 
 /* (message) */
 bool bi_dns_frame(Vm *vm, const Value *args, uint32_t n, Value *ret)
@@ -24,12 +26,11 @@ bool bi_dns_frame(Vm *vm, const Value *args, uint32_t n, Value *ret)
 	return true;
 }
 
-/* How many bytes the next message takes with its length; 0: that is not known yet. */
 static size_t next_size(const Live *l)
 {
 	uint8_t head[LENGTH];
 
-	return live_peek(l, 0, head, LENGTH) == LENGTH ? LENGTH + (size_t)get_be16(head) : 0;
+	return dns_stream_size(BYTES(head, live_peek(l, 0, head, LENGTH)));
 }
 
 static bool is_whole(const Live *l)

@@ -57,4 +57,15 @@ typedef struct DnsLayout {
 
 const DnsLayout *dns_layout(uint16_t type);
 
+/* ---- over a stream (RFC 1035 4.2.2, RFC 7766 8) ---- */
+
+enum { DNS_STREAM_HEAD = 2 };
+
+/* How many bytes the next message takes with its length before it; 0: its length is not
+ * there yet. */
+static inline size_t dns_stream_size(Bytes stream)
+{
+	return stream.n < DNS_STREAM_HEAD ? 0 : DNS_STREAM_HEAD + (size_t)get_be16(stream.p);
+}
+
 #endif
