@@ -42,7 +42,8 @@ static _Noreturn void child(const RunTls *t, int roots_fd, bool namespaces)
 	signal(SIGINT, SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	proc_close_all_but(keep, sizeof keep / sizeof *keep);
+	if (!proc_close_all_but(keep, sizeof keep / sizeof *keep))
+		_exit(SONDE_EXIT_ENVIRONMENT);
 	snprintf(missing, sizeof missing, "%u", sandbox_tls_before_exec(namespaces));
 	const char *const args[] = { "sonde-tls", missing, t->insecure_dev ? "insecure" : "secure", NULL };
 	proc_exec(t->exe, args, fds, 2);
