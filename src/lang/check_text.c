@@ -144,6 +144,12 @@ static void spoof_line(const SpoofDecl *s, Sb *out)
 		sb_printf(out, "  at most %lld in all", (long long)s->max);
 }
 
+static void listen_line(const ListenDecl *l, Sb *out)
+{
+	sb_printf(out, "port %u for ", l->port);
+	target_text(&l->peers, out);
+}
+
 static void worst_text(const Manifest *m, Sb *out)
 {
 	const WorstCase *w = &m->worst;
@@ -228,7 +234,7 @@ void check_text(const Manifest *m, Str source, bool explain, Sb *out)
 {
 	const Decls *d = &m->decls;
 
-	sb_cstr(out, m->emit.n ? "sends to:\n" : "sends nothing\n");
+	sb_cstr(out, m->emit.n ? "sends to:\n" : d->listen.n ? "sends nothing but its part of connections that others open\n" : "sends nothing\n");
 	for (uint32_t i = 0; i < m->emit.n; i++)
 		emission_text(&m->emit.p[i], source, explain, out);
 	if (d->reach.n)
@@ -246,6 +252,11 @@ void check_text(const Manifest *m, Str source, bool explain, Sb *out)
 		sb_cstr(out, "sees traffic that is not ours: ");
 		escape_line(out, d->capture.p[i].all ? STR("all") : d->capture.p[i].filter);
 		at_line(source, d->capture.p[i].span, explain, out);
+	}
+	for (uint32_t i = 0; i < d->listen.n; i++) {
+		sb_cstr(out, "accepts connections: ");
+		listen_line(&d->listen.p[i], out);
+		at_line(source, d->listen.p[i].span, explain, out);
 	}
 	for (uint32_t i = 0; i < m->filters.n; i++) {
 		sb_cstr(out, "sniffs its own flows: ");
@@ -309,6 +320,11 @@ static void made_reach(const void *r, Sb *out)
 static void made_spoof(const void *s, Sb *out)
 {
 	spoof_line(s, out);
+}
+
+static void made_listen(const void *l, Sb *out)
+{
+	listen_line(l, out);
 }
 
 static void made_local(const void *q, Sb *out)
@@ -440,6 +456,8 @@ void check_json(const Manifest *m, Str source, Json *j)
 	JSON_LIST(j, "emissions", &m->emit, emission_json(&m->emit.p[i_], source, j));
 	JSON_LIST(j, "reach", &d->reach, json_made(j, made_reach, &d->reach.p[i_]));
 	JSON_LIST(j, "spoof", &d->spoof, json_made(j, made_spoof, &d->spoof.p[i_]));
+	if (d->listen.n)
+		JSON_LIST(j, "listen", &d->listen, json_made(j, made_listen, &d->listen.p[i_]));
 	JSON_LIST(j, "captures", &d->capture, json_str(j, d->capture.p[i_].all ? STR("all") : d->capture.p[i_].filter));
 	JSON_LIST(j, "filters", &m->filters, json_str(j, m->filters.p[i_]));
 	if (d->reflect.n)

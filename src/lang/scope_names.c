@@ -8,8 +8,6 @@
 
 #include "wire/wire.h"
 
-/* Named in the reference; their part of the engine is not in this version. */
-
 static const struct {
 	const char *name, *use;
 } habits[] = {

@@ -54,7 +54,7 @@ static void unknown_names_get_the_nearest(void **state)
 	assert_error("print(null)", "E-NAME", 6, "`null` is not there", "None");
 	assert_error("x = 1\nprint(y1, y1, y1)", "E-NAME", 12, "`y1` is not known", NULL);
 	assert_error("def f(a):\n    return _b\nprint(f(1))", "E-NAME", 21, "`_b` is not known", NULL);
-	assert_error("c = connect(\"10.0.0.1\", 80)\nprint(c)", "E-NAME", 4, "`connect` is not there", NULL);
+	assert_error("c = socket(2, 1)\nprint(c)", "E-NAME", 4, "`socket` is not there", NULL);
 }
 
 static void functions_do_not_set_variables_of_the_module(void **state)

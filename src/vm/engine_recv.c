@@ -119,7 +119,7 @@ static bool judge_conn(Engine *e, Arrival *a, const ConnSeen *seen)
 		return true;
 	}
 	if (seen->live || !seen->shown)
-		return true;
+		return !seen->shown; /* what nobody waits for, behind a segment made by hand, is sniff's */
 	m = *matcher_match(e->matcher, &a->id, &n);
 	if (m.verdict != VERDICT_UNSOLICITED && m.verdict != VERDICT_LATE) {
 		engine_crafted_done(e, m.probe);

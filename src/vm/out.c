@@ -195,6 +195,31 @@ static void report(Vm *vm, const ObjResult *r)
 	arena_reset(&vm->scratch, mark);
 }
 
+/* A live object as it is now: what it has but for its logs. */
+static void report_live(Vm *vm, Value v)
+{
+	size_t mark = arena_mark(&vm->scratch);
+	BuiltinOwner owner = owner_of(v);
+	Sb out = sb(&vm->scratch);
+	Json j = json(&out);
+
+	json_open(&j, '{');
+	for (unsigned i = 0; i < A_N; i++) {
+		const BuiltinRow *row = builtin_attr_row((BuiltinAttr)i);
+		AttrFn *f = vm_row_attr(vm, (BuiltinAttr)i);
+		Value x = val_none();
+
+		if (row->owner != owner || !f || strstr(row->sig, "[Packet]") || strstr(row->sig, "[Event]"))
+			continue;
+		f(vm, v, &x);
+		json_key(&j, row->name);
+		json_value(vm, &j, x, JSON_DEPTH);
+	}
+	json_close(&j, '}');
+	vm->host.result(vm->host.ctx, vm_line(vm), vm->result_type[owner].name, sb_done(&out));
+	arena_reset(&vm->scratch, mark);
+}
+
 bool out_rows(Value v, const Value **ret_p, uint32_t *ret_n)
 {
 	if (v.tag == VAL_LIST)
@@ -230,6 +255,8 @@ void out_result(Vm *vm, Value v)
 		return;
 	if (v.tag == VAL_RESULT)
 		report(vm, val_result(v));
+	else if (v.tag == VAL_NATIVE)
+		report_live(vm, v);
 	else if (out_is_results(v) && out_rows(v, &p, &n))
 		for (uint32_t i = 0; i < n; i++)
 			report(vm, val_result(p[i]));

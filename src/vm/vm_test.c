@@ -609,10 +609,12 @@ static void test_all_pure_builtins_are_there(void **state)
 	Rig *g = *state;
 
 	fresh(g);
-	for (int i = 0; i < M_N; i++)
-		if (builtin_method_row((BuiltinMethod)i)->effect == EFFECT_NONE &&
-		    !vm_row_method(g->vm, (BuiltinMethod)i))
-			fail_msg("no %s", builtin_method_row((BuiltinMethod)i)->name);
+	for (int i = 0; i < M_N; i++) {
+		const BuiltinRow *row = builtin_method_row((BuiltinMethod)i);
+
+		if (row->owner < OWNER_ANSWERS && row->effect == EFFECT_NONE && !vm_row_method(g->vm, (BuiltinMethod)i))
+			fail_msg("no %s", row->name);
+	}
 	for (int i = 0; i < A_N; i++) {
 		BuiltinOwner o = builtin_attr_row((BuiltinAttr)i)->owner;
 

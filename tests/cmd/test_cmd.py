@@ -102,7 +102,8 @@ def test_source_is_bounded(binary):
 def test_check_json_has_its_shape(binary):
     for program in ["r = sr1(IP(dst='10.1.2.3')/TCP(dport=80, sport=4000))\nprint(r)", "print(y)", "x = 1 +",
                     "spoof('10.1.2.4')\nbudget(packets=9, time=3)\nsend(IP(src='10.1.2.4', dst='10.9.0.0/30')/ICMP())",
-                    "reach('10.2.0.0/16', tcp=[80, (90, 99)], icmp=True)\nprint(interfaces(), route('10.1.1.1'))"]:
+                    "reach('10.2.0.0/16', tcp=[80, (90, 99)], icmp=True)\nprint(interfaces(), route('10.1.1.1'))",
+                    "l = listen(8080, '10.3.0.0/24')\nc = connect('10.1.2.3', 80)\nprint(c, l.accept())"]:
         r = sonde(binary, "check", "--json", "-e", program)
         data = json.loads(r.stdout)
         schema("check.schema.json").validate(data)
@@ -116,6 +117,14 @@ def test_check_json_says_who_is_sent_what(binary):
     assert [(e["peer"], e["protocol"], e["ports"]) for e in m["emissions"]] == [("10.1.2.3", "TCP", "80, 443")]
     assert m["worst_case"]["packets"] == 2 and m["worst_case"]["syn"] == 2
     assert m["budget"]["packets"] == {"value": 2000, "unit": "packets", "declared": False}
+
+
+def test_check_says_who_may_connect(binary):
+    program = "l = listen(8080, '10.3.0.0/24')\nprint(l.accept())"
+    m = json.loads(sonde(binary, "check", "--json", "-e", program).stdout)["manifest"]
+    assert m["listen"] == ["port 8080 for 10.3.0.0/24"] and m["emissions"] == [] and m["worst_case"]["connections"]
+    text = sonde(binary, "check", "-e", program).stdout
+    assert "accepts connections: port 8080 for 10.3.0.0/24" in text and "what its connections carry" in text
 
 
 def test_check_hashes_the_programs_bytes(binary):

@@ -3,7 +3,6 @@
 saw as the witness."""
 import collections
 import json
-import pathlib
 import socket
 import threading
 import time
@@ -214,6 +213,14 @@ print([p[TCP].flags for p in c.packets], c.srtt, c.rto, c.times.first_byte)
 """, args=["--record", record]).ok()
     again = us.sonde(None, args=[record], command="replay").ok()
     assert again.lines == got.lines and len(got.lines) > 10
+
+
+def test_a_connection_as_json(lab):
+    us, _ = pair(lab, "tcp-echo 7")
+    got = run(us, 'c = connect("10.60.0.2", 7)\nc.send(b"x")\nprint(c.recv())\nprint(c)\n', json=True).ok()
+    (conn,) = got.json["results"]
+    assert conn["type"] == "Conn" and conn["line"], conn
+    assert conn["fields"]["state"] == "established" and conn["fields"]["dport"] == 7 and "packets" not in conn["fields"], conn
 
 
 def test_crafted_segments_do_not_disturb_linux(lab):
