@@ -603,7 +603,7 @@ static void test_disassembly(void **state)
 					     "    4  RETNONE \n");
 }
 
-/* Each row of builtins.def without a network stands in py.h. */
+/* Each row of builtins.def without a network stands in py.h; live objects have one. */
 static void test_all_pure_builtins_are_there(void **state)
 {
 	Rig *g = *state;
