@@ -447,6 +447,12 @@ void tcp_auto_ack(TcpConn *c, int64_t now_ns, bool on)
 	tcp_settle(c);
 }
 
+void tcp_set_nagle(TcpConn *c, bool on)
+{
+	c->nagle = on;
+	tcp_settle(c); /* what waited may go */
+}
+
 /* RFC 9293 3.10.4. */
 void tcp_close(TcpConn *c, int64_t now_ns)
 {

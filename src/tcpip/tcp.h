@@ -67,6 +67,8 @@ void tcp_auto_ack(TcpConn *c, int64_t now_ns, bool on);
 /* ns below which the share q (0..1) of the round trips lay, to a factor of 1.42; 0: none measured. */
 int64_t tcp_rtt_quantile(const TcpConn *c, double q);
 bool tcp_eof(const TcpConn *c); /* the peer's FIN was reached and all before it read */
+/* Off: small writes leave at once. */
+void tcp_set_nagle(TcpConn *c, bool on);
 void tcp_close(TcpConn *c, int64_t now_ns);
 void tcp_reset(TcpConn *c, int64_t now_ns);
 void tcp_release(TcpConn *c, int64_t now_ns);

@@ -359,7 +359,7 @@ struct TcpConn {
 	uint16_t ip_id;
 	int64_t last_rx_ns;
 	int64_t drs_ns;		  /* window growth: when this round trip of reading began */
-	uint32_t drs_seq, drs_space;
+	uint32_t drs_space;	  /* bytes read in it */
 };
 
 #endif

@@ -237,7 +237,8 @@ static size_t send_new(const Pull *p, uint32_t n, bool fin)
 	loss_sent(c, n + fin);
 	start_rto(c, p->now_ns);
 	tlp_schedule(c, p->now_ns);
-	stat_limit(c, p->now_ns, TCP_LIMIT_APP);
+	/* The next one waits for our own way out, if all its places are taken then. */
+	stat_limit(c, p->now_ns, c->ep.unsent + 1 >= STACK_UNSENT && tcp_unsent(c) ? TCP_LIMIT_OWN : TCP_LIMIT_APP);
 	bool last = g->end - fin == c->tx_seq + c->tx.bytes, cwr = c->cwr_due && n;
 	size_t out = emit(p, &(OutSeg){
 		.seq = seq,

@@ -73,7 +73,7 @@ int64_t tcp_rtt_quantile(const TcpConn *c, double q)
 	for (uint32_t i = 0; i < TCP_RTT_BUCKETS; i++) {
 		have += c->rtt_bucket[i];
 		if (have >= need && have > 0) {
-			int64_t end = bucket_end(i);
+			int64_t end = i + 1 < TCP_RTT_BUCKETS ? bucket_end(i) : c->rtt_max_ns; /* the last has no end */
 
 			return end > c->rtt_max_ns ? c->rtt_max_ns : end < c->rtt_min_ns ? c->rtt_min_ns : end;
 		}

@@ -332,7 +332,7 @@ static int do_setsockopt(Socket *s, int level, int name, const void *v, socklen_
 	if (level == IPPROTO_TCP && name == OPT_NODELAY) {
 		s->nodelay = value;
 		if (s->c)
-			s->c->nagle = !value; /* the stack reads it when it next looks for something to send */
+			tcp_set_nagle(s->c, !value);
 		return 0;
 	}
 	if (level == IPPROTO_TCP && name == OPT_MAXSEG) {
