@@ -123,10 +123,12 @@ static size_t syn_options(const TcpConn *c, int64_t now_ns, bool answer, size_t 
 
 	if (set.mss)
 		write_mss(&w, c->offered.mss);
+	/* As common hosts have it: SACK-permitted fills the two bytes in front of the timestamps, and
+	 * without them stands behind two NOPs. */
+	if (set.sack != set.ts)
+		wr_be16(&w, OPT_NOP << 8 | OPT_NOP);
 	if (set.sack)
 		wr_be16(&w, OPT_SACK_OK << 8 | 2);
-	else if (set.ts)
-		wr_be16(&w, OPT_NOP << 8 | OPT_NOP);
 	if (set.ts)
 		write_ts(c, now_ns, &w);
 	pad(&w);

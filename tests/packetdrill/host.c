@@ -96,7 +96,7 @@ void host_leave(Host *h)
 
 int64_t host_ask_time(Host *h)
 {
-	if (!pthread_equal(pthread_self(), h->main)) {
+	if (h->leaving && !pthread_equal(pthread_self(), h->main)) {
 		h->leaving = false;
 		pthread_cond_signal(&h->settled);
 		return h->now_ns;

@@ -18,8 +18,10 @@ LOCAL, REMOTE, MASK = "192.168.0.1", "192.0.2.1", "255.255.0.0"
 
 
 def run(tool, so, script):
-    argv = ["unshare", "--net", "--mount", str(tool), f"--so_filename={so}", f"--so_flags=local={LOCAL}",
-            "--ip_version=ipv4", f"--local_ip={LOCAL}", f"--remote_ip={REMOTE}", f"--netmask_ip={MASK}",
+    # scripts begin with commands that set up Linux, on a device that packetdrill makes where it needs one
+    argv = ["unshare", "--net", "--mount", "sh", "-c", "ip tuntap add dev tun0 mode tun && ip link set tun0 up && exec \"$@\"",
+            "sh", str(tool), f"--so_filename={so}", f"--so_flags=local={LOCAL}", "--ip_version=ipv4",
+            f"--local_ip={LOCAL}", f"--remote_ip={REMOTE}", f"--netmask_ip={MASK}",
             "--gateway_ip=192.168.0.2", "--tolerance_usecs=14000", script.name]
     try:
         p = subprocess.run(argv, cwd=script.parent, capture_output=True, text=True, timeout=30, check=False)
