@@ -89,9 +89,16 @@ static bool carry(Pair *p, unsigned i)
 	return any;
 }
 
+static bool carry_both(Pair *p)
+{
+	bool there = carry(p, 0), back = carry(p, 1);
+
+	return there || back;
+}
+
 static void settle(Pair *p)
 {
-	while (carry(p, 0) | carry(p, 1))
+	while (carry_both(p))
 		;
 }
 
@@ -119,7 +126,7 @@ static void bulk(Pair *p, uint64_t total)
 
 	while (got < total) {
 		size_t want = total - sent < PIECE ? (size_t)(total - sent) : PIECE, n;
-		bool moved = carry(p, 0) | carry(p, 1);
+		bool moved = carry_both(p);
 
 		if (!b && !(b = tcp_accept(l)))
 			goto next;
