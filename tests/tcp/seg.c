@@ -14,7 +14,7 @@ typedef struct Spec {
 	SeqRange sack[4];
 	uint32_t n_sack;
 	unsigned salt, ecn, pad;
-	bool bad_sum, unverified, has_ip_id, has_cookie, ask_cookie, options_are, cleanup;
+	bool together, no_ect, bad_sum, unverified, has_ip_id, has_cookie, ask_cookie, options_are, cleanup;
 	uint32_t ip_id, cut;
 	Bytes cookie, raw;
 	uint8_t cookie_b[16], raw_b[40];
@@ -97,7 +97,7 @@ static bool read_flag_word(Spec *p, Words *ws)
 	} flags[] = {
 		{ "sackok", &p->sack_ok },   { "nots", &p->no_ts },	      { "nosack", &p->no_sack },
 		{ "badsum", &p->bad_sum },   { "unverified", &p->unverified }, { "askcookie", &p->ask_cookie },
-		{ "cleanup", &p->cleanup },
+		{ "cleanup", &p->cleanup },  { "together", &p->together },   { "noect", &p->no_ect },
 	};
 
 	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
@@ -224,6 +224,8 @@ static void one_in(World *w, const Spec *p, uint32_t start, uint32_t end)
 		buf[at + 16] ^= 0x55;
 	memset(buf + at + tcp, 0xee, p->pad);
 	world_input(w, BYTES(buf, at + tcp + p->pad - p->cut), p->unverified);
+	if (!p->together)
+		world_pull(w);
 }
 
 void seg_in(World *w, Words *ws)
@@ -324,6 +326,8 @@ static void match_header(World *w, const Left *l, const Spec *p, const IpPacket 
 	if (p->has_ttl && ip->ttl != p->ttl)
 		differs(w, l, "ttl");
 	if (p->ecn && (ip->tos & 3u) != p->ecn)
+		differs(w, l, "ecn");
+	if (p->no_ect && ip->tos & 3u)
 		differs(w, l, "ecn");
 	if (p->cleanup && l->purpose != STACK_CLEANUP)
 		differs(w, l, "purpose");

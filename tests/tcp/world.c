@@ -124,5 +124,4 @@ void world_input(World *w, Bytes packet, bool csum_good)
 
 	w->verdict = stack_input(w->s, w->now_ns, packet, &rx);
 	world_check(w);
-	world_pull(w);
 }
