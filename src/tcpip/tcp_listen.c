@@ -116,10 +116,18 @@ static void syn_in(TcpListener *l, int64_t now_ns, const TcpSeg *seg, const IpPa
 	tcp_settle(c);
 }
 
+/* RFC 9293 3.9.2.3: nothing of TCP comes from, or goes to, many at once or nobody. */
+static bool is_one_host(Ip ip)
+{
+	IpClass k = ip_class(ip);
+
+	return k != IP_CLASS_UNSPECIFIED && k != IP_CLASS_MULTICAST && k != IP_CLASS_BROADCAST;
+}
+
 /* RFC 9293 3.10.7.2: a reset is ignored, an ACK is for nobody, a SYN begins a connection. */
 StackVerdict tcp_listen_input(TcpListener *l, int64_t now_ns, const TcpSeg *seg, const IpPacket *ip)
 {
-	if (seg->flags & TCP_RST)
+	if (seg->flags & TCP_RST || !is_one_host(ip->src) || !is_one_host(ip->dst))
 		return STACK_TAKEN;
 	if (seg->flags & TCP_ACK)
 		loose_reset(l->stack, seg, ip);

@@ -31,6 +31,7 @@ void loss_enter(TcpConn *c, int64_t now_ns)
 	c->recover_flight = c->snd_nxt - c->snd_una;
 	c->prr_delivered = c->prr_out = 0;
 	c->out.recoveries++;
+	c->tlp.due = false; /* RFC 8985 7.2: probes are for a connection that takes nothing for lost */
 	timer_off(c, TCP_TIMER_TLP);
 }
 

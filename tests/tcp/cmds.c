@@ -167,8 +167,10 @@ static void cmd_peer(World *w, Words *ws)
 		w->c = NULL;
 	} else if (eat(ws, "isn")) {
 		w->peer_isn = (uint32_t)next_number(w, ws, "isn");
+	} else if (eat(ws, "many")) {
+		w->peer = ip4(0xe0000001);
 	} else {
-		fail(w, "peer port N, or peer isn N");
+		fail(w, "peer port N, peer isn N, or peer many");
 	}
 }
 
