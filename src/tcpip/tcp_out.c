@@ -63,7 +63,7 @@ static uint32_t fastopen_bytes(const TcpConn *c)
 	uint32_t options = 40, headers = (c->src.v == 4 ? 20 : 40) + TCP_HDR;
 	uint32_t room = c->mtu > headers + options ? c->mtu - headers - options : 0;
 
-	if (!c->active || !c->offered.fastopen || !c->fastopen_n || c->out.syn_retries || c->state != TCP_SYN_SENT)
+	if (!c->active || !c->offered.fastopen || !c->fastopen_n || c->state != TCP_SYN_SENT)
 		return 0;
 	return c->tx.bytes < room ? c->tx.bytes : room;
 }
@@ -97,7 +97,7 @@ static size_t pull_syn(const Pull *p)
 	TcpConn *c = p->c;
 	TxSeg *g = c->seg_first;
 	size_t room = unverified_room(c);
-	uint32_t data = g ? 0 : fastopen_bytes(c);
+	uint32_t data = g ? 0 : fastopen_bytes(c); /* RFC 7413 4.2: sent again, a SYN leaves the data out */
 
 	if (!c->syn_due)
 		return 0;

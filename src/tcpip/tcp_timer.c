@@ -10,8 +10,6 @@ static void syn_timeout(TcpConn *c, int64_t now_ns)
 {
 	c->out.syn_retries++;
 	tcp_event(c, now_ns, TCP_EV_SYN_RETRY, c->out.syn_retries, 0);
-	if (c->fastopen_sent && c->seg_first && txseg_len(c->seg_first) > 1) /* RFC 7413 4.2: the data waits */
-		score_split(c, c->seg_first, c->iss + 1);
 	c->syn_due = true;
 }
 

@@ -25,7 +25,7 @@ typedef struct Field {
 	X(in.csum_errors) X(in.malformed) X(in.zero_windows) X(in.dup_acks) X(in.challenges) X(in.ce_in)          \
 	X(in.ece_out) X(in.cwr_in) X(in.resets) X(in.rst_odd_seq) X(in.rst_odd_ttl) X(in.syns) X(in.ack_unsent)   \
 	X(in.ack_old) X(in.icmp) X(in.icmp_ignored) X(in.no_memory) X(peer.mss) X(peer.wscale) X(peer.sack)       \
-	X(peer.timestamps) X(peer.ecn) X(tlp.out) X(rack.reordering_seen) X(rack.reo_wnd_mult) X(rack.reo_wnd_ns) \
+	X(peer.timestamps) X(peer.ecn) X(tlp.out) X(rack.reordering_seen) X(rack.reo_wnd_mult) X(rack.reo_wnd_ns) X(rack.rtt_ns) \
 	X(times.syn) X(times.synack) X(times.first_sent) X(times.first_acked) X(times.first_byte) X(times.last_byte) \
 	X(times.closed) X(times.established)
 
