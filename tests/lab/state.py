@@ -33,6 +33,7 @@ class Installed:
         self.dir = tempfile.mkdtemp(prefix="sonde-installed-", dir="/run")
         os.chmod(self.dir, 0o755)
         self.path = shutil.copy(sonde_binary().resolve(), self.dir)
+        shutil.copy(sonde_binary().resolve().parent / "sonde-tls", self.dir)  # where sonde looks for it
         os.chown(self.path, 0, GID)
         os.chmod(self.path, 0o2755 if setgid else 0o755)
         run(["setcap", "cap_net_raw,cap_net_admin+ep", self.path])

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """tls and c.start_tls against openssl s_server: what is told of versions, ciphers, certificates; what the server saw."""
+import os
 import re
+import signal
 
 import pytest
 
 from lab import sonde_binary
 from lab.certs import Authority
+from lab.state import Installed, add_user, ledger_init
 
 pytestmark = pytest.mark.sonde
 
@@ -197,3 +200,33 @@ def test_nothing_of_it_without_tls(lab):
         us.run("strace", "-f", "-qq", "-e", "trace=execveat", "-o", log, sonde_binary(), "run", "-e", text)
         with open(log, encoding="ascii") as f:
             assert sum("execveat" in line and "sonde-tls" in line for line in f) == starts
+
+
+def test_an_ordinary_user_and_a_helper_that_is_missing(lab, ca):
+    """Behind file capabilities and an own user as well; without the helper a run says so, and goes on."""
+    s = Server(lab, ca.cert("www", "DNS:www.acme.corp"))
+    ca.trusted_by(s.us)
+    add_user(s.us)
+    ledger_init(s.us).ok()
+    s.us.policy(f'reach("{SRV}", tcp=[443])\nzone(all)\n')
+    mine = Installed(lab)
+    program = f't = tls("{SRV}", name="www.acme.corp")\nprint(t.ok, t.trusted, t.error)\n'
+    assert mine.run(s.us, 1234, program).ok().lines == ["True True -"]
+    os.unlink(os.path.join(mine.dir, "sonde-tls"))
+    run = mine.run(s.us, 1234, program).ok()
+    assert run.lines == ["False False the TLS process has ended"] and "sonde-tls does not lie beside sonde" in run.said
+
+
+def test_its_process_dies_in_the_middle(lab, ca):
+    s = Server(lab, ca.cert("www", "DNS:www.acme.corp"))
+    proc = s.us.sonde(f'c = connect("{SRV}", 443)\nprint(c.start_tls().ok)\nc.send(b"a\\n")\nprint(c.recv(until=b"\\n"))\n'
+                      'sleep(2)\nc.send(b"b\\n")\nprint(c.recv(timeout=1), c.state)\nping("10.9.0.2", count=1)\nprint("on")\n',
+                      background=True)
+    proc.until("True", 20)
+    found = s.us.run("sh", "-c", f"pgrep -x sonde-tls | while read p; do [ \"$(readlink /proc/$(awk '/PPid/ {{print $2}}' /proc/$p/status)/ns/net)\""
+                     " = \"$(readlink /proc/self/ns/net)\" ] && echo $p; done").out.split()
+    assert len(found) == 1
+    os.kill(int(found[0]), signal.SIGKILL)
+    assert proc.wait(30) == 0
+    assert [line[2:] for line in proc.out.splitlines() if line.startswith("| ")] == [
+        "True", r'b"a\n"', 'b"" established', "on"]
