@@ -99,8 +99,8 @@ def fields():
 @pytest.mark.parametrize("call, name, inner", list(fields()))
 def test_each_field_is_one(call, name, inner):
     expression = call.split(" = ", 1)[1] if re.match(r"[a-z]+ = ", call) else call
-    path = f".{name}" + (f"[0].{inner}" if inner else "")
-    tries = [errors(programs(f"x = {expression}\nprint(x{at}{path})")) for at in ("", "[0]")]
+    paths = [f".{name}[0].{inner}", f".{name}.{inner}"] if inner else [f".{name}"]
+    tries = [errors(programs(f"x = {expression}\nprint(x{at}{path})")) for at in ("", "[0]") for path in paths]
     assert [] in tries, tries
 
 

@@ -73,7 +73,7 @@ class Server:
 
 
 def ask(us, more, name="www.acme.corp", rc=0):
-    run = us.sonde(f'd = resolve("{name}", server="{SRV}", {more})\nprint(d)\nprint(*[a.addr for a in d.answers])\n',
+    run = us.sonde(f'd = resolve("{name}", server="{SRV}", {more})\nprint(d)\nprint(" ".join([str(a.addr) for a in d.answers]))\n',
                    json=True).ok(rc)
     return {**run.result("Dns"), "addrs": run.lines[-1].split()}
 

@@ -229,4 +229,4 @@ def test_its_process_dies_in_the_middle(lab, ca):
     os.kill(int(found[0]), signal.SIGKILL)
     assert proc.wait(30) == 0
     assert [line[2:] for line in proc.out.splitlines() if line.startswith("| ")] == [
-        "True", r'b"a\n"', 'b"" established', "on"]
+        "True", r'b"a\n"', "b'' established", "on"]
