@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "deal/manifest_codec.h"
 #include "deal/msg.h"
+#include "deal/tls.h"
 
 #include <stdlib.h>
 
@@ -36,6 +37,28 @@ static void messages(Bytes in, char from)
 	}
 }
 
+/* What a taken-over TLS process tells the engine, and a taken-over engine asks it. */
+static void tls(Bytes in)
+{
+	Writer w = writer(out, sizeof out);
+	TlsInfo i;
+	TlsOpen o;
+	Arena a;
+
+	arena_init(&a, memory, sizeof memory, NULL);
+	if (tls_info_get(in, &a, &i)) {
+		if (!tls_info_put(&w, &i))
+			abort();
+		same(wr_done(&w), in);
+	}
+	w = writer(out, sizeof out);
+	if (tls_open_get(in, &o)) {
+		if (!tls_open_put(&w, &o))
+			abort();
+		same(wr_done(&w), in);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	Arena a;
@@ -45,6 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	for (const char *from = "EGOPC"; *from; from++)
 		messages(BYTES(data, size), *from);
+	tls(BYTES(data, size));
 	arena_init(&a, memory, sizeof memory, NULL);
 	if (!manifest_decode(BYTES(data, size), &a, &m)) {
 		if (!manifest_encode(&m, &w))

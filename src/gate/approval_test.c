@@ -61,6 +61,20 @@ static bool says(const Approval *a, const char *text)
 static const char policy[] = "reach 10.0.0.0/8 tcp=80,443 udp=9 icmp; spoof 10.20.4.1 rate=50 max=20; approve spoof";
 static const char program[] = "emit 10.9.0.2 udp 9; spoof 10.20.4.1; budget packets=2; worst 2";
 
+/* What goes where the gate can't read it, all the more. */
+static void a_person_is_told_of_names_and_tls(void **state)
+{
+	ApprovalInput in = input(policy, program);
+	Approval a = made(&in);
+
+	(void)state;
+	assert_false(says(&a, "TLS") || says(&a, "tells a peer"));
+	lab.m.uses_tls = true;
+	vec_push(&lab.a, &lab.m.says, STR("www.acme.corp"));
+	a = made(&in);
+	assert_true(says(&a, "tells a peer the name \"www.acme.corp\"\n") && says(&a, "speaks TLS\n"));
+}
+
 static void a_person_is_told_all(void **state)
 {
 	static const char *const all[] = {
@@ -244,7 +258,7 @@ static void policy_says_for_how_many_runs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_person_is_told_all),
+		cmocka_unit_test(a_person_is_told_all), cmocka_unit_test(a_person_is_told_of_names_and_tls),
 		cmocka_unit_test(without_one_to_ask_it_is_refused),
 		cmocka_unit_test(the_hash_covers_each_part),
 		cmocka_unit_test(a_changed_record_has_another_name_or_none),

@@ -216,6 +216,8 @@ static void tell_names(Page *p, const ApprovalInput *in)
 
 	for (uint32_t i = 0; i < r->pins.n; i++)
 		line(p, "%s is %s", quoted(p, r->pins.p[i].name), range_text(p, r->pins.p[i].addr, r->pins.p[i].addr));
+	for (uint32_t i = 0; i < in->manifest->says.n; i++)
+		line(p, "tells a peer the name %s", quoted(p, in->manifest->says.p[i]));
 	if (!in->looks_up)
 		return;
 	if (r->zones_all)
@@ -258,6 +260,8 @@ static void tell_rest(Page *p, const ApprovalInput *in)
 		line(p, "passes on %s from %s to %s: at most %lld bits", quoted(p, d->field), quoted(p, sb_done(&src)),
 		     quoted(p, sb_done(&dst)), (long long)d->max);
 	}
+	if (in->manifest->uses_tls)
+		line(p, "speaks TLS");
 	if (r->output_measurements)
 		line(p, "prints measurements only");
 	if (r->insecure_dev)
