@@ -522,6 +522,12 @@ static void names_are_judged_before_any_look_up(void **state)
 	noted("reads as m\xc3\xbcnchen.de");
 	assert_false(names_ok(NULL, "a_b.corp", true));
 	noted("no host name");
+	begin("zone acme.corp", "emit 10.0.0.1 tcp 443");
+	vec_push(&lab.a, &lab.m.says, STR("_sip._tcp.acme.corp")); /* told to a peer, never looked up */
+	assert_true(rules_check_names(&lab.in, &lab.f));
+	vec_push(&lab.a, &lab.m.says, STR("www.evil.org"));
+	assert_false(rules_check_names(&lab.in, &lab.f));
+	noted("may be told to a peer");
 }
 
 static void pins_lie_in_policy_by_themselves(void **state)
