@@ -285,9 +285,9 @@ static ssize_t send_fast(User *u, Socket *s, const uint8_t *p, size_t n, const s
 		return fail(EISCONN);
 	if (start_connect(u, s, a, BYTES(p, n)))
 		return -1;
+	host_moved(u->h); /* what the SYN takes shows when it leaves */
 	size_t taken = s->c->fastopen_sent;
 
-	host_moved(u->h);
 	if (taken)
 		return (ssize_t)taken;
 	if (s->nonblock)
