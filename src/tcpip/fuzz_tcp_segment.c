@@ -137,6 +137,7 @@ static void op_craft(Live *l, Cursor *c)
 	for (size_t i = 0; i < k.payload.n; i++)
 		payload[i] = live_byte((k.seq_set ? k.seq : l->c->snd_nxt) + (uint32_t)i);
 	size_t n = tcp_craft(l->c, l->now_ns, &k, buf, sizeof buf);
+	l->crafted |= k.payload.n;
 	if (n)
 		tcp_crafted(l->c, l->now_ns, BYTES(buf, n), 100000000);
 }
