@@ -17,11 +17,11 @@ pytestmark = pytest.mark.sonde
 
 # zeek: scripts/base/frameworks/notice/weird.zeek and scripts/base/protocols/dns/main.zeek
 ZEEK = """
-DNS_label_forward_compress_offset DNS_label_len_gt_pkt DNS_RR_length_mismatch RST_with_data SYN_with_data
+DNS_label_forward_compress_offset DNS_label_len_gt_pkt DNS_RR_length_mismatch RST_with_data SYN_inside_connection SYN_with_data
 TCP_christmas TCP_scale_range UDP_datagram_length_mismatch bad_ICMP_checksum bad_IP_checksum bad_SYN_ack
 bad_TCP_checksum bad_TCP_header_len bad_UDP_checksum baroque_SYN dns_unmatched_reply excessively_small_fragment
 fragment_inconsistency fragment_overlap fragment_size_inconsistency fragment_with_DF simultaneous_open
-truncated_ARP truncated_IP truncated_header
+truncated_ARP truncated_IP truncated_header window_recision
 """.split()
 
 
@@ -71,9 +71,11 @@ def provoked():
     ids = dict(re.findall(r'^WARN\((\w+), "([^"]+)"', table, re.M))
     unit = "".join((ROOT / "src" / "probe" / f).read_text() for f in ("expert_test.c", "expert_path_test.c", "probe_test.c"))
     unit += "".join(f"WARN_{name})" for name in re.findall(r"^DNS_CASE_\((\w+),", unit, re.M))
+    conn = (ROOT / "src" / "vm" / "conn_warn_test.c").read_text()  # of counters that tests/tcp makes count
     labs = (ROOT / "tests" / "system" / "test_warnings.py").read_text()
     virtual = "".join(p.read_text() for p in (ROOT / "tests" / "lang" / "net").glob("*.sonde"))
-    return {code: {"unit": f"WARN_{name})" in unit or f"w[WARN_{name}].count" in unit,
+    return {code: {"unit": f"WARN_{name})" in unit or f"w[WARN_{name}].count" in unit
+                   or f", WARN_{name}, " in conn,
                    "lab": f'"{code}": (' in labs or f"def test_{code}(" in labs, "virtual": f"# warns: {code}\n" in virtual}
             for name, code in ids.items()}
 
