@@ -3,9 +3,8 @@
 stamps, refusals; what the kernel must not do meanwhile."""
 import os
 import signal
-import time
-
 import statistics
+import time
 
 import pytest
 from scapy.layers.inet import ICMP, IP, TCP, UDP
