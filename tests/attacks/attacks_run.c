@@ -28,7 +28,7 @@
  *
  *   attacks_run [-genuine] [-few] [-v] FILE|FOLDER...
  *
- * -genuine: only 2.  -few: with every 17th value, for slow builds that look for other faults.
+ * -genuine: only 2.  -few: with every 51st value, for slow builds that look for other faults.
  */
 #include "harness/harness.h"
 
@@ -43,7 +43,7 @@
 	"host 10.0.0.77 udp 7,9 tcp 80\n"                                                                    \
 	"host 10.0.0.78 udp 7,9 tcp 80\n"
 
-enum { FILES = 1024, SECRETS = 256, PEERS = 8, PROGRAM_MB = 256, RUN_MB = 384, FEW_STEP = 17 };
+enum { FILES = 1024, SECRETS = 256, PEERS = 8, PROGRAM_MB = 256, RUN_MB = 384, FEW_STEP = 51 };
 
 /* What one run showed to all but the secret. */
 typedef struct Seen {

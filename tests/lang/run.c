@@ -428,7 +428,7 @@ int main(int argc, char **argv)
 {
 	static char *paths[FILES];
 	void *memory = malloc(MEMORY);
-	unsigned n = 0;
+	unsigned n = 0, step = 1;
 	int i = 1;
 	void (*one)(const char *, void *) = run_case;
 
@@ -441,11 +441,16 @@ int main(int argc, char **argv)
 		load_lib(argv[2]);
 		i = 3;
 	}
+	if (i + 1 < argc && strcmp(argv[i], "-every") == 0) {
+		step = (unsigned)atoi(argv[i + 1]);
+		i += 2;
+	}
 	for (; i < argc; i++)
 		n = files_list(argv[i], paths, n, FILES);
 	files_sort(paths, n);
 	for (unsigned k = 0; k < n && memory; k++) {
-		one(paths[k], memory);
+		if (k % step == 0)
+			one(paths[k], memory);
 		free(paths[k]);
 	}
 	free(memory);

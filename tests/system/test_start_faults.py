@@ -19,7 +19,7 @@ from test_kill import family
 
 pytestmark = pytest.mark.sonde
 PROGRAM = 'print("got", ping("10.9.0.2", count=1).received)'
-MOST = 24  # of one kind in one process: what comes later is the loop of the run
+MOST = 10  # of one kind in one process: what comes later is the loop of the run
 
 # What fails, and how.  A run goes on only if what failed was a wish.
 CALLS = {
