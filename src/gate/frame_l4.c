@@ -175,34 +175,32 @@ static void set_tuple(Look *l, uint16_t sport, uint16_t dport)
 
 /* ---- TCP ---- */
 
-/* A segment of a connection that a peer opened to a port on which we listen. */
-static bool answers_caller(const Look *l, uint16_t sport, const FlowTuple *t)
+/* A segment of a connection that a peer opened to a port on which we listen: *ret_s is what
+ * the callers count. */
+static bool answers_caller(const Look *l, uint16_t sport, const FlowTuple *t, CallSegment *ret_s)
 {
-	CallSegment s = flows_call(l->fc->flows, t, l->body, 0);
-
-	return l->depth == 0 && !l->frag && rules_listens(l->fc->rules, sport, l->dst) &&
-	       callers_find(&l->fc->flows->callers, s.key) && (s.flags & (SYN | ACK)) != SYN;
+	if (l->depth || l->frag || !rules_listens(l->fc->rules, sport, l->dst))
+		return false;
+	*ret_s = flows_call(l->fc->flows, t, l->body, l->packet_bytes);
+	return callers_find(&l->fc->flows->callers, ret_s->key) && (ret_s->flags & (SYN | ACK)) != SYN;
 }
 
 /* guardrails.md 3: before its handshake is finished a peer gets no more than came from it. */
-static bool look_caller(Look *l, const FlowTuple *t)
+static bool look_caller(Look *l, const CallSegment *s)
 {
-	CallSegment s = flows_call(l->fc->flows, t, l->body, l->packet_bytes);
-
-	return callers_may_send(&l->fc->flows->callers, &s) ||
+	return callers_may_send(&l->fc->flows->callers, s) ||
 	       no(l, NOTSENT_DENIED_PORT, "more bytes than came from a peer whose handshake is not finished");
 }
 
-/* Sent without the budget: one bare reset a flow that we opened, or that was opened to us. */
-static bool is_cleanup(Look *l, const FlowTuple *t, bool caller)
+/* Sent without the budget: one bare reset a flow that we opened, or that `caller` (not NULL) opened to us. */
+static bool is_cleanup(Look *l, const FlowTuple *t, const CallSegment *caller)
 {
 	uint8_t flags = l->body.p[13];
 
 	if (l->depth || l->in->purpose != PURPOSE_CLEANUP || !(flags & RST) || flags & (SYN | FIN) || l->body.n != 20 ||
 	    l->frag || l->options)
 		return false;
-	return caller ? callers_may_reset(&l->fc->flows->callers, flows_call(l->fc->flows, t, l->body, 0).key)
-		      : flows_was_opened(l->fc->flows, t);
+	return caller ? callers_may_reset(&l->fc->flows->callers, caller->key) : flows_was_opened(l->fc->flows, t);
 }
 
 static bool look_tcp(Look *l)
@@ -223,8 +221,9 @@ static bool look_tcp(Look *l)
 	set_tuple(l, sport, dport);
 	if (!look_owned(l, IPPROTO_TCP, sport))
 		return false;
-	bool caller = answers_caller(l, sport, &t);
-	if (caller ? !look_caller(l, &t) : !look_port(l, IPPROTO_TCP, dport))
+	CallSegment call;
+	bool caller = answers_caller(l, sport, &t, &call);
+	if (caller ? !look_caller(l, &call) : !look_port(l, IPPROTO_TCP, dport))
 		return false;
 	/* guardrails.md 3: no RST, FIN, SYN-ACK from a spoofed source */
 	if (l->v->spoof >= 0 && ((flags & (RST | FIN)) || (flags & (SYN | ACK)) == (SYN | ACK)))
@@ -232,7 +231,7 @@ static bool look_tcp(Look *l)
 	/* every segment with SYN that does not answer a SYN passed up in this run */
 	if ((flags & SYN) && !((flags & ACK) && flows_answers_syn(l->fc->flows, &t)))
 		l->v->syn = true;
-	l->v->cleanup = is_cleanup(l, &t, caller);
+	l->v->cleanup = is_cleanup(l, &t, caller ? &call : NULL);
 	l->v->called = caller && l->v->cleanup;
 	return true;
 }

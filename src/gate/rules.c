@@ -281,16 +281,9 @@ int rules_spoof_mac(const Rules *r, Mac m)
 	return -1;
 }
 
-/* Never in reach, and so nobody who may call: ourselves, groups, what never_rows() lists. */
+/* Never in reach, and so nobody who may call: ourselves, groups, who is denied or never reached. */
 static bool may_call(const Rules *r, Ip peer)
 {
-	size_t n;
-	const NeverRow *never = never_rows(&n);
-	Net net;
-
-	for (size_t i = 0; i < n; i++)
-		if (net_parse(str_c(never[i].net), &net) && net_has(net, peer))
-			return false;
 	for (uint32_t i = 0; i < r->no_call.n; i++)
 		if (ip_within(peer, r->no_call.p[i].lo, r->no_call.p[i].hi))
 			return false;

@@ -302,8 +302,26 @@ static void deny_callers(Maker *k, const Decls *d)
 			vec_push(k->a, &k->r->no_call, (ListenRule){ 0, d->deny.p[i].target.lo, d->deny.p[i].target.hi });
 }
 
+/* What is never in reach does not call either. */
+static void never_callers(Maker *k)
+{
+	size_t n;
+	const NeverRow *never = never_rows(&n);
+	Net net;
+
+	for (size_t i = 0; i < n; i++) {
+		ListenRule no = { 0 };
+
+		if (!net_parse(str_c(never[i].net), &net))
+			continue;
+		net_range(net, &no.lo, &no.hi);
+		vec_push(k->a, &k->r->no_call, no);
+	}
+}
+
 void make_listen(Maker *k)
 {
+	never_callers(k);
 	deny_callers(k, &k->in->manifest->decls);
 	for (uint32_t i = 0; i < k->in->npolicies; i++)
 		deny_callers(k, &k->in->policies[i].decls);
