@@ -225,40 +225,40 @@ static bool may_pay(Engine *e)
 	return false;
 }
 
+static WireId held_first(const Engine *e)
+{
+	return e->held[0] >> 4 == 4 ? WIRE_IP : WIRE_IPV6;
+}
+
 static bool pull(Engine *e)
 {
+	PacketId *id = &e->held_id;
 	StackOut o;
-	PacketId id;
 
 	if (e->stop || (stack_has_output(e->stack) && !may_pay(e)))
 		return false;
-
 	if (!stack_pull(e->stack, engine_stack_now(e), &o) || !o.packet.n || o.packet.n > LIMIT_FRAME)
 		return false;
 	memcpy(e->held, o.packet.p, o.packet.n);
 	e->held_n = (uint32_t)o.packet.n;
 	e->held_tag = o.tag;
 	e->held_cleanup = o.purpose == STACK_CLEANUP;
-	WireId first = o.packet.p[0] >> 4 == 4 ? WIRE_IP : WIRE_IPV6;
-	bool known = packet_id_read(BYTES(e->held, e->held_n), first, &id);
-	Live *l = known ? engine_live_of(e, &id, true) : NULL;
-	bool syn = known && id.proto == PROTO_TCP && id.kind & TCP_SYN;
+	bool known = packet_id_read(BYTES(e->held, e->held_n), held_first(e), id);
+	Live *l = known ? engine_live_of(e, id, true) : NULL;
+	bool syn = known && id->proto == PROTO_TCP && id->kind & TCP_SYN;
 
 	if (l && l->tcp)
-		note_options(&id, &l->n_offered, l->offered);
+		note_options(id, &l->n_offered, l->offered);
 	e->held_at = e->held_cleanup ? e->now_ns : engine_departure(e, e->held_n + 14u, syn, e->now_ns);
 	return true;
 }
 
 static void emit_held(Engine *e)
 {
-	Outgoing o = { .bytes = BYTES(e->held, e->held_n), .stack_tag = e->held_tag };
-	PacketId id;
+	Outgoing o = { .bytes = BYTES(e->held, e->held_n), .first = held_first(e), .stack_tag = e->held_tag };
 
-	o.first = e->held[0] >> 4 == 4 ? WIRE_IP : WIRE_IPV6;
-	packet_id_read(o.bytes, o.first, &id);
 	e->held_n = 0;
-	engine_hand_over(e, &o, &id, e->held_cleanup ? PURPOSE_CLEANUP : PURPOSE_CONN, e->held_at);
+	engine_hand_over(e, &o, &e->held_id, e->held_cleanup ? PURPOSE_CLEANUP : PURPOSE_CONN, e->held_at);
 }
 
 static bool held_is_due(const Engine *e)

@@ -231,6 +231,7 @@ struct Engine {
 	VEC(Crafted) crafted; /* of the running call */
 	uint8_t *held; /* a packet that the stack gave, until it is due */
 	uint32_t held_n; /* 0: none */
+	PacketId held_id;
 	uint64_t held_tag;
 	int64_t held_at;
 	bool held_cleanup;

@@ -5,7 +5,6 @@
  */
 #include "vm/live_tls.h"
 
-
 #include "base/rng.h"
 #include "wire/fields.h"
 
