@@ -29,13 +29,6 @@ enum { GATE_FD = 3, ROOTS_FD = 4 };
 #define MEMORY_MOST (512u << 20)
 #define NO_MMAP (32 << 20) /* the largest threshold there is: realloc() by mremap is not on the list */
 
-static void limit(int what, rlim_t most)
-{
-	struct rlimit l = { most, most };
-
-	setrlimit((__rlimit_resource_t)what, &l);
-}
-
 /* The roots' text, in pieces; false: it is no such message. */
 static bool read_roots(TlsCore *k)
 {
@@ -77,11 +70,9 @@ static bool warm_up(TlsCore *k)
 static bool seal(unsigned missing, bool insecure)
 {
 	proc_seal();
-	limit(RLIMIT_CORE, 0);
-	limit(RLIMIT_FSIZE, 0);
-	limit(RLIMIT_NPROC, 0);
-	if (!sandbox_is_widened()) /* a sanitizer maps terabytes */
-		limit(RLIMIT_DATA, MEMORY_MOST);
+	if (!proc_limit(RLIMIT_CORE, 0) || !proc_limit(RLIMIT_FSIZE, 0) || !proc_limit(RLIMIT_NPROC, 0) ||
+	    (!sandbox_is_widened() && !proc_limit(RLIMIT_DATA, MEMORY_MOST))) /* a sanitizer maps terabytes */
+		return false;
 	missing |= sandbox_tls(!(missing >> SANDBOX_NAMESPACES & 1), GATE_FD);
 	return !missing || insecure;
 }

@@ -106,13 +106,6 @@ static void child_fds(int a, int b, int c)
 	child_must(proc_close_all_but(keep, KEEP));
 }
 
-static void limit(int what, rlim_t most)
-{
-	struct rlimit l = { most, most };
-
-	child_must(setrlimit((__rlimit_resource_t)what, &l) == 0);
-}
-
 /* What the sandbox lacks, as the engine's own last or first word. */
 static void engine_missing(int out_fd, unsigned missing, bool fatal)
 {
@@ -166,9 +159,7 @@ static _Noreturn void engine_child(const Run *r, bool namespaces)
 	child_signals();
 	child_fds(gate_fd, out_fd, -1);
 	proc_seal();
-	limit(RLIMIT_CORE, 0);
-	limit(RLIMIT_FSIZE, 0);
-	limit(RLIMIT_NPROC, 0);
+	child_must(proc_limit(RLIMIT_CORE, 0) && proc_limit(RLIMIT_FSIZE, 0) && proc_limit(RLIMIT_NPROC, 0));
 	mem = mmap(NULL, o->engine_memory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (mem == MAP_FAILED)
 		_exit(SONDE_EXIT_ENVIRONMENT);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -97,6 +98,13 @@ bool proc_close_all_but(int *keep, size_t n)
 		from = (unsigned)keep[i] + 1;
 	}
 	return syscall(SYS_close_range, from, ~0u, 0) == 0 && ok;
+}
+
+bool proc_limit(int what, uint64_t most)
+{
+	struct rlimit l = { most, most };
+
+	return setrlimit((__rlimit_resource_t)what, &l) == 0;
 }
 
 void proc_seal(void)

@@ -47,6 +47,9 @@ int proc_wait(Child *c, int timeout_ms);
 /* Closes all descriptors but these; `keep` is sorted in place.  False: some may be open. */
 bool proc_close_all_but(int *keep, size_t n);
 
+/* Lowers a resource limit (RLIMIT_*) for good; false: it stands. */
+bool proc_limit(int what, uint64_t most);
+
 /* Keeps the process from being traced or dumped and clears its environment. */
 void proc_seal(void);
 
