@@ -62,10 +62,16 @@ def test_planted_03_one_member_of_four_swallows(lab):
 def test_planted_04_the_buffer_fills(lab):
     at = labs.lab_04(lab)
     idle = min(ping(at.us, "-c5", "-i0.05", dst="10.40.0.2")[1])
-    flood = at.us.start("/usr/bin/python3", "-c", "import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
-                        "import time\nfor i in range(3000):\n    s.sendto(bytes(1400), ('10.40.0.2', 9))\n"
-                        "    time.sleep(0.0002)")
-    loaded = max(ping(at.us, "-c10", "-i0.1", "-W2", dst="10.40.0.2")[1])
+    flood = at.us.start("/usr/bin/python3", "-c", "import socket, time\n"
+                        "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+                        "for i in range(4000):\n"  # 4 to 20 s, at 10 Mbit/s or more
+                        "    for k in range(5):\n        s.sendto(bytes(1400), ('10.40.0.2', 9))\n"
+                        "    time.sleep(0.001)")
+    loaded = 0
+    for _ in range(20):
+        loaded = max([loaded, *ping(at.us, "-c2", "-i0.1", "-W2", dst="10.40.0.2")[1]])
+        if loaded > 200:
+            break
     flood.stop()
     assert idle < 15 and 200 < loaded < 1000
 
