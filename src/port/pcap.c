@@ -79,6 +79,19 @@ static void tell(Reader *r, const Msg *m)
 
 /* ---- the file ---- */
 
+/* ns since 1970, where libpcap counts ns in tv_usec.  A file may claim any second; one
+ * beyond 73 years either way is that of its end, so that what is added to it fits. */
+static int64_t claimed_time(struct timeval t)
+{
+	const int64_t far = INT64_MAX / 4;
+
+	if (t.tv_sec > far / NS_PER_S - 1)
+		return far;
+	if (t.tv_sec < 1 - far / NS_PER_S)
+		return -far;
+	return (int64_t)t.tv_sec * NS_PER_S + t.tv_usec;
+}
+
 /* The next frame, if there is one; its time. */
 static bool peek(Reader *r, int64_t *ret_at)
 {
@@ -91,8 +104,7 @@ static bool peek(Reader *r, int64_t *ret_at)
 	}
 	if (!r->have)
 		return false;
-	/* opened with nanosecond precision: tv_usec counts ns */
-	*ret_at = (int64_t)r->head->ts.tv_sec * NS_PER_S + r->head->ts.tv_usec - r->epoch;
+	*ret_at = claimed_time(r->head->ts) - r->epoch;
 	if (*ret_at < r->now) /* a file may go back in time, a run does not */
 		*ret_at = r->now;
 	return true;
