@@ -64,8 +64,8 @@ def tcp_accept(*ports):
         signal.pause()
 
 
-def tcp_serve(port, each):
-    s = tcp_listener(port)
+def tcp_serve(port, each, addr="0.0.0.0"):
+    s = tcp_listener(port, addr)
     ready()
     while True:
         conn, _ = s.accept()
@@ -94,8 +94,8 @@ def discard_conn(conn):
         pass
 
 
-def tcp_echo(port):
-    tcp_serve(port, echo_conn)
+def tcp_echo(port, addr="0.0.0.0"):
+    tcp_serve(port, echo_conn, addr)
 
 
 def tcp_discard(port):
