@@ -23,13 +23,12 @@ static void *engine(void *arg)
 	int fd = *(int *)arg;
 	Writer w = writer(buf, sizeof buf);
 	int64_t at = 0;
-	bool more = true;
+	bool more;
 	ssize_t n;
 
 	msg_put(&w, &(Msg){ .type = MSG_MANIFEST });
 	msg_put(&w, &(Msg){ .type = MSG_WAIT, .wait = { .id = 2, .wake_at = INT64_MAX } });
-	if (write(fd, w.p, w.n) < 0)
-		abort();
+	more = send(fd, w.p, w.n, MSG_NOSIGNAL) > 0; /* a file that is no capture is refused before we ask */
 	while (more && (n = read(fd, buf, sizeof buf)) > 0) {
 		Cursor c = cursor(BYTES(buf, (size_t)n));
 		MsgRead got;
