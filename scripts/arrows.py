@@ -29,7 +29,8 @@ ARROWS = {
     "port": "base wire deal sys",
     "gate": "base wire deal sys",
     "tls": "base deal",
-    "cmd": "base wire deal probe vm lang lib sys port gate tls",
+    "mcp": "base deal sys",
+    "cmd": "base wire deal probe vm lang lib sys port gate tls mcp",
 }
 # single headers that a folder may include beyond its arrows
 EXTRA = {

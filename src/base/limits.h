@@ -80,4 +80,23 @@
 #define LIMIT_TLS_TEXT 1024		/* bytes of one text of a certificate */
 #define LIMIT_TLS_ROOTS (4u * 1024 * 1024) /* bytes of the trusted certificates */
 
+/* ---- agents (MCP) ---- */
+#define LIMIT_MCP_MESSAGE (1024u * 1024) /* bytes of one message of a client */
+#define LIMIT_MCP_DEPTH 32		/* arrays and objects in one another */
+#define LIMIT_MCP_NAME 256		/* bytes of a method, a tool's name, an id */
+#define LIMIT_MCP_BATCH 32		/* messages of one batch (2025-03-26) */
+#define LIMIT_MCP_FLIGHTS 64		/* requests of one client under way */
+#define LIMIT_MCP_SESSIONS 256		/* clients of the revisions with sessions, over HTTP */
+#define LIMIT_MCP_SESSIONS_CALLER 32	/* of them, of one caller: the least recently used gives way */
+#define LIMIT_MCP_IDLE 3600		/* s after which an unused session is forgotten */
+#define LIMIT_MCP_QUESTIONS 16		/* questions to one client that wait for its answer */
+#define LIMIT_MCP_ANSWER_WAIT 300	/* s that an answer is waited for */
+#define LIMIT_MCP_SUBSCRIPTIONS 64	/* resources that one client subscribed to */
+#define LIMIT_MCP_STATE (64u * 1024)	/* bytes of requestState */
+#define LIMIT_MCP_STATE_AGE 900		/* s that a requestState is good for */
+#define LIMIT_MCP_HANDLE_AGE 3600	/* s that a program or a page can be named */
+#define LIMIT_MCP_HANDLES_CALLER (4u * 1024 * 1024) /* bytes of one caller's programs and pages */
+#define LIMIT_MCP_HANDLES (64u * 1024 * 1024) /* and of all callers' */
+#define LIMIT_MCP_PAGE 100		/* rows of a list in one answer */
+
 #endif

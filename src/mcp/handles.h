@@ -10,6 +10,9 @@
 
 enum { HANDLE_TEXT = 40, HANDLES_CALLER = 64 };
 
+struct Handles *handles_new(void); /* NULL: no memory */
+void handles_free(struct Handles *all);
+
 /* Keeps a text under a new name with that prefix ("prog", "page"); false: no memory. */
 bool handle_keep(Call *c, const char *prefix, const char *text, char ret_name[HANDLE_TEXT]);
 /* A copy (free()), or NULL: unknown, expired, or another caller's - not told apart. */

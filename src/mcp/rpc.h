@@ -2,7 +2,7 @@
  *
  * JSON-RPC and the revisions of MCP: from a message to its answer, whatever carried it.
  *
- *   transport (stdio.c, http.c)  --RpcIn-->  rpc_handle()  -->  method's handler (Call)
+ *   transport (serve_stdio.c, http.c)  --RpcIn-->  rpc_handle()  -->  method's handler (Call)
  *                                <--send---  notifications, requests of ours
  *                                <--RpcOut-  the answer
  */
@@ -12,7 +12,8 @@
 #include "mcp/call.h"
 
 /* The way back for one request, or for one stdio client; the transport's.  send() takes
- * the reference; false: the client is gone.  Threads may call it at the same time. */
+ * the reference; NULL opens the stream without a message (HTTP; nothing over stdio).
+ * False: the client is gone.  Threads may call it at the same time. */
 typedef struct Link Link;
 struct Link {
 	bool (*send)(Link *l, json_t *message_stolen);
@@ -48,6 +49,14 @@ typedef struct RpcOut {
 
 /* Blocks until answered.  Safe to call from many threads. */
 void rpc_handle(const RpcIn *in, RpcOut *ret_out);
+
+/* Whether it is answered without waiting for anybody: such may be handled where they were read. */
+bool rpc_is_quick(json_t *message);
+
+/* The client of a connection (stdio), for RpcIn.session; its end cancels what is under way. */
+RpcSession *rpc_session_new(struct Mcp *m, const Caller *caller);
+void rpc_session_end(struct Mcp *m, RpcSession *s);
+void rpc_session_free(struct Mcp *m, RpcSession *s);
 
 /* HTTP, legacy: GET opens the stream for what belongs to no request, DELETE ends a
  * session.  Both: the status. */

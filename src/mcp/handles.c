@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/handles.h"
+
+#include "base/limits.h"
+#include "mcp/server.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+typedef struct Handle {
+	struct Handle *next; /* newest first */
+	char name[HANDLE_TEXT];
+	char caller[64], session[64];
+	uint32_t principal;
+	int64_t until_s;
+	size_t n;
+	char text[];
+} Handle;
+
+typedef struct Handles {
+	pthread_mutex_t lock;
+	Handle *first;
+	size_t bytes;
+} Handles;
+
+static int64_t now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return t.tv_sec;
+}
+
+struct Handles *handles_new(void)
+{
+	Handles *all = calloc(1, sizeof *all);
+
+	if (all)
+		pthread_mutex_init(&all->lock, NULL);
+	return all;
+}
+
+static void drop(Handles *all, Handle **at)
+{
+	Handle *h = *at;
+
+	*at = h->next;
+	all->bytes -= h->n;
+	free(h);
+}
+
+void handles_free(struct Handles *all)
+{
+	if (!all)
+		return;
+	while (all->first)
+		drop(all, &all->first);
+	pthread_mutex_destroy(&all->lock);
+	free(all);
+}
+
+static bool is_of(const Handle *h, const Caller *c)
+{
+	return h->principal == c->principal && strcmp(h->caller, c->name) == 0 && strcmp(h->session, c->session) == 0;
+}
+
+/* What is old goes, then the caller's oldest beyond its share. */
+static void make_room(Handles *all, const Caller *c, size_t n)
+{
+	int64_t now = now_s();
+	unsigned count = 0;
+	size_t bytes = n;
+
+	for (Handle **at = &all->first; *at;) {
+		bool mine = is_of(*at, c);
+
+		if (mine) {
+			count++;
+			bytes += (*at)->n;
+		}
+		if ((*at)->until_s < now || (mine && (count >= HANDLES_CALLER || bytes > LIMIT_MCP_HANDLES_CALLER)))
+			drop(all, at);
+		else
+			at = &(*at)->next;
+	}
+	while (all->first && all->bytes + n > LIMIT_MCP_HANDLES) {
+		Handle **at = &all->first;
+
+		while ((*at)->next)
+			at = &(*at)->next;
+		drop(all, at);
+	}
+}
+
+bool handle_keep(Call *c, const char *prefix, const char *text, char ret_name[HANDLE_TEXT])
+{
+	Handles *all = c->mcp->handles;
+	size_t n = strlen(text) + 1;
+	uint8_t b[16];
+	Handle *h;
+	int at;
+
+	if (n > LIMIT_MCP_HANDLES_CALLER || strlen(prefix) > 6 || getrandom(b, sizeof b, 0) != (ssize_t)sizeof b)
+		return false;
+	h = malloc(sizeof *h + n);
+	if (!h)
+		return false;
+	*h = (Handle){ .principal = c->caller->principal, .until_s = now_s() + LIMIT_MCP_HANDLE_AGE, .n = n };
+	memcpy(h->caller, c->caller->name, sizeof h->caller);
+	memcpy(h->session, c->caller->session, sizeof h->session);
+	memcpy(h->text, text, n);
+	at = snprintf(h->name, sizeof h->name, "%s_", prefix);
+	for (unsigned i = 0; i < sizeof b; i++)
+		at += snprintf(h->name + at, sizeof h->name - (size_t)at, "%02x", b[i]);
+	memcpy(ret_name, h->name, HANDLE_TEXT);
+	pthread_mutex_lock(&all->lock);
+	make_room(all, c->caller, n);
+	h->next = all->first;
+	all->first = h;
+	all->bytes += n;
+	pthread_mutex_unlock(&all->lock);
+	return true;
+}
+
+char *handle_text(Call *c, const char *name)
+{
+	Handles *all = c->mcp->handles;
+	char *text = NULL;
+
+	pthread_mutex_lock(&all->lock);
+	for (const Handle *h = all->first; h && !text; h = h->next)
+		if (is_of(h, c->caller) && strcmp(h->name, name) == 0 && h->until_s >= now_s())
+			text = strdup(h->text);
+	pthread_mutex_unlock(&all->lock);
+	return text;
+}

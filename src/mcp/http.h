@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Streamable HTTP.
+ */
+#ifndef SONDE_MCP_HTTP_H
+#define SONDE_MCP_HTTP_H
+
+#include "mcp/server.h"
+
+/* Serves until SIGTERM or the launcher's end; the exit code. */
+int http_serve(Mcp *m, const ServerOptions *o);
+
+#endif

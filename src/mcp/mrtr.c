@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * requestState: what a repeated request needs to go on, kept by the client.  It is JSON
+ * with an HMAC-SHA256 before it, both in base64url; inside stand who asked, what, and
+ * until when it is good, so that nobody uses another's, for something else, or late.
+ */
+#include "base/limits.h"
+#include "base/sha256.h"
+#include "mcp/rpc_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* RFC 2104 */
+static Hash hmac(const uint8_t key[32], Bytes text)
+{
+	uint8_t pad[64];
+	Sha256 s;
+	Hash inner;
+
+	for (unsigned i = 0; i < sizeof pad; i++)
+		pad[i] = (uint8_t)((i < 32 ? key[i] : 0) ^ 0x36);
+	sha256_init(&s);
+	sha256_add(&s, BYTES(pad, sizeof pad));
+	sha256_add(&s, text);
+	inner = sha256_done(&s);
+	for (unsigned i = 0; i < sizeof pad; i++)
+		pad[i] ^= 0x36 ^ 0x5c;
+	sha256_init(&s);
+	sha256_add(&s, BYTES(pad, sizeof pad));
+	sha256_add(&s, BYTES(inner.b, sizeof inner.b));
+	return sha256_done(&s);
+}
+
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+static size_t base64url(char *out, const uint8_t *in, size_t n)
+{
+	size_t o = 0;
+
+	for (size_t i = 0; i < n; i += 3) {
+		uint32_t v = (uint32_t)in[i] << 16 | (uint32_t)(i + 1 < n ? in[i + 1] : 0) << 8 | (i + 2 < n ? in[i + 2] : 0);
+
+		out[o++] = digits[v >> 18];
+		out[o++] = digits[v >> 12 & 63];
+		if (i + 1 < n)
+			out[o++] = digits[v >> 6 & 63];
+		if (i + 2 < n)
+			out[o++] = digits[v & 63];
+	}
+	out[o] = 0;
+	return o;
+}
+
+/* The number of bytes, or -1: no base64url, or not the one way to write it. */
+static ssize_t unbase64url(uint8_t *out, const char *in, size_t n)
+{
+	size_t o = 0;
+	uint32_t v = 0;
+	unsigned bits = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *d = in[i] ? strchr(digits, in[i]) : NULL;
+
+		if (!d)
+			return -1;
+		v = (v << 6 | (uint32_t)(d - digits)) & 0xfff;
+		bits += 6;
+		if (bits >= 8) {
+			bits -= 8;
+			out[o++] = (uint8_t)(v >> bits);
+		}
+	}
+	return bits == 6 || (v & ((1u << bits) - 1)) ? -1 : (ssize_t)o;
+}
+
+/* What the request asks for: method and parameters but for those that change when it is repeated. */
+static bool request_hash(const Call *c, char ret_text[SHA256_TEXT])
+{
+	json_t *p = json_copy(c->params);
+	char *text;
+	Sha256 s;
+
+	if (!p)
+		return false;
+	json_object_del(p, "_meta");
+	json_object_del(p, "inputResponses");
+	json_object_del(p, "requestState");
+	text = json_dumps(p, JSON_COMPACT | JSON_SORT_KEYS);
+	json_decref(p);
+	if (!text)
+		return false;
+	sha256_init(&s);
+	sha256_add_sized(&s, BYTES(c->method, strlen(c->method)));
+	sha256_add_sized(&s, BYTES(c->caller->name, strlen(c->caller->name)));
+	sha256_add_sized(&s, BYTES(c->caller->session, strlen(c->caller->session)));
+	sha256_add_u64(&s, c->caller->principal);
+	sha256_add_sized(&s, BYTES(text, strlen(text)));
+	hash_format(sha256_done(&s), ret_text);
+	free(text);
+	return true;
+}
+
+char *mrtr_seal(const Call *c, json_t *answers, json_t *state)
+{
+	char request[SHA256_TEXT], *text = NULL, *out = NULL;
+	json_t *all = NULL;
+	size_t n;
+	Hash h;
+
+	if (request_hash(c, request))
+		all = json_pack("{s:s, s:I, s:O*, s:O*}", "request", request, "until", (json_int_t)time(NULL) + LIMIT_MCP_STATE_AGE,
+				"answers", answers, "state", state);
+	text = all ? json_dumps(all, JSON_COMPACT) : NULL;
+	json_decref(all);
+	n = text ? strlen(text) : 0;
+	out = text && n < LIMIT_MCP_STATE / 2 ? malloc((n + sizeof h.b) * 4 / 3 + 8) : NULL;
+	if (out) {
+		h = hmac(c->mcp->secret, BYTES(text, n));
+		base64url(out + base64url(out, h.b, sizeof h.b), (const uint8_t *)text, n);
+	}
+	free(text);
+	return out;
+}
+
+enum { MAC_TEXT = 43 }; /* 32 bytes in base64url */
+
+static bool same_mac(const uint8_t *a, const uint8_t *b)
+{
+	uint8_t d = 0;
+
+	for (unsigned i = 0; i < SHA256_BYTES; i++)
+		d |= a[i] ^ b[i];
+	return d == 0;
+}
+
+/* The object inside, or NULL. */
+static json_t *unseal(const Mcp *m, const char *text)
+{
+	size_t n = strlen(text);
+	uint8_t mac[SHA256_BYTES + 1], *inside;
+	json_t *all = NULL;
+	ssize_t len;
+
+	if (n <= MAC_TEXT || n > LIMIT_MCP_STATE || unbase64url(mac, text, MAC_TEXT) != SHA256_BYTES)
+		return NULL;
+	inside = malloc(n);
+	len = inside ? unbase64url(inside, text + MAC_TEXT, n - MAC_TEXT) : -1;
+	if (len > 0 && same_mac(mac, hmac(m->secret, BYTES(inside, (size_t)len)).b))
+		all = json_loadb((const char *)inside, (size_t)len, JSON_REJECT_DUPLICATES, NULL);
+	free(inside);
+	return all;
+}
+
+static bool take_state(Call *c, const char *text)
+{
+	json_t *all = unseal(c->mcp, text);
+	const char *request = json_string_value(json_object_get(all, "request"));
+	char mine[SHA256_TEXT];
+	bool ok = request && request_hash(c, mine) && strcmp(mine, request) == 0 &&
+		  json_integer_value(json_object_get(all, "until")) >= (json_int_t)time(NULL);
+
+	if (ok) {
+		c->inside->state = json_incref(json_object_get(all, "state"));
+		c->inside->answers = json_incref(json_object_get(all, "answers"));
+	}
+	json_decref(all);
+	return ok;
+}
+
+bool mrtr_open(Call *c)
+{
+	json_t *text = json_object_get(c->params, "requestState"), *responses = json_object_get(c->params, "inputResponses"), *v;
+	const char *key;
+
+	if (text && (!json_is_string(text) || !take_state(c, json_string_value(text)))) {
+		call_error(c, RPC_PARAMS, "requestState is not of this request, or no longer good: ask again without it", NULL);
+		return false;
+	}
+	if (responses && !json_is_object(responses)) {
+		call_error(c, RPC_PARAMS, "inputResponses must be an object", NULL);
+		return false;
+	}
+	if (!c->inside->answers)
+		c->inside->answers = json_object();
+	json_object_foreach(responses, key, v) {
+		if (!json_is_object(v)) {
+			call_error(c, RPC_PARAMS, "each of inputResponses must be an object", NULL);
+			return false;
+		}
+		json_object_set(c->inside->answers, key, v);
+	}
+	return true;
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Clients between two messages: their session, what of theirs is under way, and what we
+ * asked them.  One lock for all; nothing is waited for while it is held.
+ */
+#include "base/limits.h"
+#include "mcp/rpc_inside.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+static int64_t now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec;
+}
+
+static void raise_event(int fd)
+{
+	uint64_t one = 1;
+	ssize_t n = write(fd, &one, sizeof one); /* fails only if it is raised already */
+
+	(void)n;
+}
+
+RpcSessions *sessions_new(void)
+{
+	RpcSessions *all = calloc(1, sizeof *all);
+
+	if (all)
+		pthread_mutex_init(&all->lock, NULL);
+	return all;
+}
+
+static void session_free(RpcSession *s)
+{
+	json_decref(s->caps);
+	json_decref(s->subscribed);
+	close(s->end_fd);
+	free(s);
+}
+
+void sessions_free(RpcSessions *all)
+{
+	RpcSession *next;
+
+	if (!all)
+		return;
+	for (RpcSession *s = all->first; s; s = next) {
+		next = s->next;
+		session_free(s);
+	}
+	pthread_mutex_destroy(&all->lock);
+	free(all);
+}
+
+static void end_locked(RpcSession *s)
+{
+	s->ended = true;
+	raise_event(s->end_fd);
+	for (Flight *f = s->flights; f; f = f->next)
+		raise_event(f->event_fd);
+	for (Question *q = s->questions; q; q = q->next)
+		raise_event(q->event_fd);
+}
+
+static void drop_ref(RpcSession *s)
+{
+	if (--s->refs == 0)
+		session_free(s);
+}
+
+/* Takes it out of the table, with the table's reference. */
+static void unlist(RpcSessions *all, RpcSession **at)
+{
+	RpcSession *s = *at;
+
+	*at = s->next;
+	all->n--;
+	s->listed = false;
+	end_locked(s);
+	drop_ref(s);
+}
+
+static bool is_busy(const RpcSession *s)
+{
+	return s->flights || s->stream;
+}
+
+/* Room for one more: what is idle for long goes, then the caller's oldest, then the oldest. */
+static bool make_room(RpcSessions *all, const Caller *caller)
+{
+	int64_t now = now_s();
+	RpcSession **oldest = NULL, **mine = NULL;
+	unsigned n_mine = 0;
+
+	for (RpcSession **at = &all->first; *at;) {
+		if (!is_busy(*at) && now - (*at)->used_s > LIMIT_MCP_IDLE)
+			unlist(all, at);
+		else
+			at = &(*at)->next;
+	}
+	for (RpcSession **at = &all->first; *at; at = &(*at)->next) {
+		bool is_mine = strcmp((*at)->caller, caller->session) == 0;
+
+		n_mine += is_mine;
+		if (is_busy(*at))
+			continue;
+		if (!oldest || (*at)->used_s < (*oldest)->used_s)
+			oldest = at;
+		if (is_mine && (!mine || (*at)->used_s < (*mine)->used_s))
+			mine = at;
+	}
+	if (n_mine >= LIMIT_MCP_SESSIONS_CALLER) {
+		if (!mine)
+			return false;
+		unlist(all, mine);
+	} else if (all->n >= LIMIT_MCP_SESSIONS) {
+		if (!oldest)
+			return false;
+		unlist(all, oldest);
+	}
+	return true;
+}
+
+RpcSession *session_new(Mcp *m, const Caller *caller, bool listed)
+{
+	RpcSession *s = calloc(1, sizeof *s);
+	uint8_t b[16];
+	bool ok;
+
+	if (!s)
+		return NULL;
+	*s = (RpcSession){ .refs = 1, .era = ERA_2025_11_25, .used_s = now_s(), .caps = json_object(),
+			   .subscribed = json_object(), .end_fd = eventfd(0, EFD_CLOEXEC) };
+	snprintf(s->name, sizeof s->name, "%s", caller->name);
+	snprintf(s->caller, sizeof s->caller, "%s", caller->session);
+	ok = s->caps && s->subscribed && s->end_fd >= 0 && getrandom(b, sizeof b, 0) == (ssize_t)sizeof b;
+	for (unsigned i = 0; ok && i < sizeof b; i++)
+		snprintf(s->id + (size_t)2 * i, 3, "%02x", b[i]);
+	pthread_mutex_lock(&m->sessions->lock);
+	if (ok && listed && (ok = make_room(m->sessions, caller))) {
+		s->listed = true;
+		s->refs++;
+		s->next = m->sessions->first;
+		m->sessions->first = s;
+		m->sessions->n++;
+	}
+	pthread_mutex_unlock(&m->sessions->lock);
+	if (!ok) {
+		session_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+RpcSession *session_find(Mcp *m, const Caller *caller, const char *id)
+{
+	RpcSession *s;
+
+	pthread_mutex_lock(&m->sessions->lock);
+	for (s = m->sessions->first; s; s = s->next)
+		if (strcmp(s->id, id) == 0)
+			break;
+	if (s && (strcmp(s->caller, caller->session) != 0 || strcmp(s->name, caller->name) != 0))
+		s = NULL;
+	if (s) {
+		s->refs++;
+		s->used_s = now_s();
+	}
+	pthread_mutex_unlock(&m->sessions->lock);
+	return s;
+}
+
+void session_put(Mcp *m, RpcSession *s)
+{
+	if (!s)
+		return;
+	pthread_mutex_lock(&m->sessions->lock);
+	drop_ref(s);
+	pthread_mutex_unlock(&m->sessions->lock);
+}
+
+void session_end(Mcp *m, RpcSession *s)
+{
+	pthread_mutex_lock(&m->sessions->lock);
+	for (RpcSession **at = &m->sessions->first; *at; at = &(*at)->next)
+		if (*at == s) {
+			s->refs++; /* the caller's stays */
+			unlist(m->sessions, at);
+			s->refs--;
+			break;
+		}
+	if (!s->ended)
+		end_locked(s);
+	pthread_mutex_unlock(&m->sessions->lock);
+}
+
+/* ---- what is under way ---- */
+
+/* One descriptor that is readable when either is. */
+static int either(int a, int b)
+{
+	int ep = epoll_create1(EPOLL_CLOEXEC);
+	struct epoll_event e = { .events = EPOLLIN | EPOLLRDHUP };
+
+	if (ep >= 0 && (epoll_ctl(ep, EPOLL_CTL_ADD, a, &e) < 0 || epoll_ctl(ep, EPOLL_CTL_ADD, b, &e) < 0)) {
+		close(ep);
+		ep = -1;
+	}
+	return ep;
+}
+
+static void flight_free(Flight *f)
+{
+	if (f->cancel_fd >= 0 && f->cancel_fd != f->event_fd)
+		close(f->cancel_fd);
+	if (f->event_fd >= 0)
+		close(f->event_fd);
+	json_decref(f->id);
+	free(f);
+}
+
+Flight *flight_begin(Mcp *m, RpcSession *s, json_t *id, int gone_fd, bool *ret_twice)
+{
+	Flight *f = calloc(1, sizeof *f);
+	bool ok;
+
+	*ret_twice = false;
+	if (!f)
+		return NULL;
+	*f = (Flight){ .id = json_incref(id), .event_fd = eventfd(0, EFD_CLOEXEC), .cancel_fd = -1 };
+	if (f->event_fd >= 0)
+		f->cancel_fd = gone_fd < 0 ? f->event_fd : either(f->event_fd, gone_fd);
+	pthread_mutex_lock(&m->sessions->lock);
+	for (const Flight *o = s->flights; o; o = o->next)
+		*ret_twice |= json_equal(o->id, id) == 1;
+	ok = f->cancel_fd >= 0 && !*ret_twice && !s->ended && s->nflights < LIMIT_MCP_FLIGHTS;
+	if (ok) {
+		f->next = s->flights;
+		s->flights = f;
+		s->nflights++;
+		s->used_s = now_s();
+	}
+	pthread_mutex_unlock(&m->sessions->lock);
+	if (!ok) {
+		flight_free(f);
+		return NULL;
+	}
+	return f;
+}
+
+bool flight_end(Mcp *m, RpcSession *s, Flight *f)
+{
+	bool cancelled;
+
+	pthread_mutex_lock(&m->sessions->lock);
+	for (Flight **at = &s->flights; *at; at = &(*at)->next)
+		if (*at == f) {
+			*at = f->next;
+			s->nflights--;
+			break;
+		}
+	s->used_s = now_s();
+	cancelled = f->cancelled;
+	pthread_mutex_unlock(&m->sessions->lock);
+	flight_free(f);
+	return cancelled;
+}
+
+void flight_cancel(Mcp *m, RpcSession *s, json_t *id)
+{
+	pthread_mutex_lock(&m->sessions->lock);
+	for (Flight *f = s->flights; f; f = f->next)
+		if (json_equal(f->id, id)) {
+			f->cancelled = true;
+			raise_event(f->event_fd);
+		}
+	pthread_mutex_unlock(&m->sessions->lock);
+}
+
+/* ---- questions ---- */
+
+static bool question_begin(Mcp *m, RpcSession *s, Question *q)
+{
+	uint8_t b[12];
+	bool ok = q->event_fd >= 0 && getrandom(b, sizeof b, 0) == (ssize_t)sizeof b;
+
+	/* drawn, so that no client answers what another was asked */
+	for (unsigned i = 0; ok && i < sizeof b; i++)
+		snprintf(q->id + (size_t)2 * i, 3, "%02x", b[i]);
+	pthread_mutex_lock(&m->sessions->lock);
+	ok = ok && !s->ended && s->nquestions < LIMIT_MCP_QUESTIONS;
+	if (ok) {
+		q->next = s->questions;
+		s->questions = q;
+		s->nquestions++;
+	}
+	pthread_mutex_unlock(&m->sessions->lock);
+	return ok;
+}
+
+static void question_end(Mcp *m, RpcSession *s, Question *q)
+{
+	pthread_mutex_lock(&m->sessions->lock);
+	for (Question **at = &s->questions; *at; at = &(*at)->next)
+		if (*at == q) {
+			*at = q->next;
+			s->nquestions--;
+			break;
+		}
+	pthread_mutex_unlock(&m->sessions->lock);
+}
+
+json_t *session_ask(Mcp *m, RpcSession *s, Link *l, int cancel_fd, const char *method, json_t *params_stolen)
+{
+	Question q = { .event_fd = eventfd(0, EFD_CLOEXEC) };
+	struct pollfd p[2] = { { .fd = q.event_fd, .events = POLLIN }, { .fd = cancel_fd, .events = POLLIN } };
+	int64_t end = now_s() + LIMIT_MCP_ANSWER_WAIT;
+	json_t *message;
+
+	if (!question_begin(m, s, &q)) {
+		json_decref(params_stolen);
+		if (q.event_fd >= 0)
+			close(q.event_fd);
+		return NULL;
+	}
+	message = json_pack("{s:s, s:s, s:s, s:o*}", "jsonrpc", "2.0", "id", q.id, "method", method, "params", params_stolen);
+	if (message && l->send(l, message))
+		while (now_s() < end) {
+			int n = poll(p, 2, 1000);
+
+			if ((n < 0 && errno != EINTR) || (n > 0 && (p[0].revents || p[1].revents)))
+				break;
+		}
+	question_end(m, s, &q);
+	close(q.event_fd);
+	return q.answer;
+}
+
+void session_answered(Mcp *m, RpcSession *s, json_t *message)
+{
+	const char *id = json_string_value(json_object_get(message, "id"));
+
+	pthread_mutex_lock(&m->sessions->lock);
+	for (Question *q = s->questions; id && q; q = q->next)
+		if (strcmp(q->id, id) == 0 && !q->answer) {
+			q->answer = json_incref(message);
+			raise_event(q->event_fd);
+		}
+	pthread_mutex_unlock(&m->sessions->lock);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One thread reads; what may take time gets a thread of its own, so that a cancellation
+ * is heard meanwhile.  Standard output carries whole lines under one lock.
+ */
+#include "mcp/serve_stdio.h"
+
+#include "base/limits.h"
+#include "mcp/rpc.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { END_WAIT_S = 2, THREADS_MOST = LIMIT_MCP_FLIGHTS + 8, STACK = 1 << 20 };
+
+typedef struct Stdio {
+	Link link; /* first: the dispatcher's view of it */
+	Mcp *mcp;
+	const Caller *caller;
+	RpcSession *session;
+	int out;
+	pthread_mutex_t out_lock, lock;
+	pthread_cond_t changed;
+	unsigned threads;
+	bool dead; /* nobody reads what we write */
+} Stdio;
+
+static bool write_all(int fd, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t w = write(fd, p, n);
+
+		if (w < 0 && errno == EINTR)
+			continue;
+		if (w <= 0)
+			return false;
+		p += w;
+		n -= (size_t)w;
+	}
+	return true;
+}
+
+static bool send_line(Link *l, json_t *message_stolen)
+{
+	Stdio *s = (Stdio *)l;
+	char *text = message_stolen ? json_dumps(message_stolen, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+	size_t n = text ? strlen(text) : 0;
+	bool ok;
+
+	if (!text) {
+		json_decref(message_stolen);
+		return !message_stolen && !s->dead;
+	}
+	json_decref(message_stolen);
+	text[n] = '\n'; /* in the zero byte's place: one write, one line */
+	pthread_mutex_lock(&s->out_lock);
+	ok = !s->dead && write_all(s->out, text, n + 1);
+	s->dead = !ok;
+	pthread_mutex_unlock(&s->out_lock);
+	free(text);
+	return ok;
+}
+
+static void handle(Stdio *s, json_t *message)
+{
+	RpcIn in = { .mcp = s->mcp, .caller = s->caller, .session = &s->session, .link = &s->link, .message = message };
+	RpcOut out;
+
+	rpc_handle(&in, &out);
+	if (out.message)
+		send_line(&s->link, out.message);
+}
+
+typedef struct Job {
+	Stdio *s;
+	json_t *message;
+} Job;
+
+static void *job_main(void *arg)
+{
+	Job *j = arg;
+
+	handle(j->s, j->message);
+	json_decref(j->message);
+	pthread_mutex_lock(&j->s->lock);
+	j->s->threads--;
+	pthread_cond_broadcast(&j->s->changed);
+	pthread_mutex_unlock(&j->s->lock);
+	free(j);
+	return NULL;
+}
+
+/* On a thread of its own; here, if there can be none. */
+static void start(Stdio *s, json_t *message_stolen)
+{
+	Job *j = malloc(sizeof *j);
+	pthread_attr_t attr;
+	pthread_t t;
+	bool ok;
+
+	pthread_mutex_lock(&s->lock);
+	ok = j && s->threads < THREADS_MOST;
+	s->threads += ok;
+	pthread_mutex_unlock(&s->lock);
+	if (ok) {
+		*j = (Job){ .s = s, .message = message_stolen };
+		pthread_attr_init(&attr);
+		pthread_attr_setstacksize(&attr, STACK);
+		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+		ok = pthread_create(&t, &attr, job_main, j) == 0;
+		pthread_attr_destroy(&attr);
+		if (ok)
+			return;
+		pthread_mutex_lock(&s->lock);
+		s->threads--;
+		pthread_mutex_unlock(&s->lock);
+	}
+	free(j);
+	handle(s, message_stolen);
+	json_decref(message_stolen);
+}
+
+static void take_line(Stdio *s, const char *text, size_t n)
+{
+	RpcOut out;
+	json_t *m;
+
+	if (n && text[n - 1] == '\r')
+		n--;
+	if (!n)
+		return;
+	m = rpc_parse(text, n, &out);
+	if (!m) {
+		send_line(&s->link, out.message);
+	} else if (rpc_is_quick(m)) {
+		handle(s, m);
+		json_decref(m);
+	} else {
+		start(s, m);
+	}
+}
+
+/* Lines, until the end of file.  Of one that is too long only its length is taken note of. */
+static void read_lines(Stdio *s, int in)
+{
+	size_t cap = LIMIT_MCP_MESSAGE + 2, n = 0;
+	char *buf = malloc(cap);
+	bool skipping = false;
+
+	while (buf && !s->dead) {
+		ssize_t got = read(in, buf + n, cap - n);
+		size_t from = 0;
+		char *end;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		n += (size_t)got;
+		while ((end = memchr(buf + from, '\n', n - from))) {
+			if (!skipping)
+				take_line(s, buf + from, (size_t)(end - buf) - from);
+			skipping = false;
+			from = (size_t)(end - buf) + 1;
+		}
+		memmove(buf, buf + from, n - from);
+		n -= from;
+		if (n == cap) {
+			if (!skipping)
+				take_line(s, buf, n);
+			skipping = true;
+			n = 0;
+		}
+	}
+	free(buf);
+}
+
+/* What is under way hears of the end; who does not finish soon is left behind. */
+static bool wait_for_threads(Stdio *s)
+{
+	struct timespec until;
+	bool all;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += END_WAIT_S;
+	pthread_mutex_lock(&s->lock);
+	while (s->threads && pthread_cond_timedwait(&s->changed, &s->lock, &until) == 0)
+		;
+	all = s->threads == 0;
+	pthread_mutex_unlock(&s->lock);
+	return all;
+}
+
+bool stdio_serve(Mcp *m, const Caller *caller, int in, int out)
+{
+	Stdio *s = calloc(1, sizeof *s);
+
+	if (!s)
+		return false;
+	*s = (Stdio){ .link = { .send = send_line, .gone_fd = -1 }, .mcp = m, .caller = caller, .out = out,
+		      .session = rpc_session_new(m, caller) };
+	if (!s->session) {
+		free(s);
+		return false;
+	}
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->out_lock, NULL);
+	pthread_cond_init(&s->changed, NULL);
+	read_lines(s, in);
+	rpc_session_end(m, s->session);
+	if (!wait_for_threads(s))
+		return false; /* they still use s */
+	rpc_session_free(m, s->session);
+	pthread_mutex_destroy(&s->lock);
+	pthread_mutex_destroy(&s->out_lock);
+	pthread_cond_destroy(&s->changed);
+	free(s);
+	return true;
+}

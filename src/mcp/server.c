@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mcp/server.h"
+
+#include "base/exits.h"
+#include "base/str.h"
+#include "mcp/handles.h"
+#include "mcp/http.h"
+#include "mcp/rpc_inside.h"
+#include "mcp/serve_stdio.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+bool server_init(Mcp *m)
+{
+	if (getrandom(m->secret, sizeof m->secret, 0) != (ssize_t)sizeof m->secret)
+		return false;
+	json_object_seed(0); /* before there are threads */
+	m->sessions = sessions_new();
+	m->handles = handles_new();
+	return m->sessions && m->handles;
+}
+
+void server_free(Mcp *m)
+{
+	sessions_free(m->sessions);
+	handles_free(m->handles);
+	m->sessions = NULL;
+	m->handles = NULL;
+}
+
+static int usage(const char *what)
+{
+	fprintf(stderr, "sonde-mcp: %s: it is started by `sonde mcp`\n", what);
+	return SONDE_EXIT_USAGE;
+}
+
+/* One option and its value; false: there is no such, or the value is none. */
+static bool option(Mcp *m, ServerOptions *o, const char *name, const char *value)
+{
+	const struct {
+		const char *name;
+		const char **text;
+	} texts[] = {
+		{ "http", &o->http },	  { "keys", &o->keys },	    { "tls-cert", &o->tls_cert }, { "tls-key", &o->tls_key },
+		{ "jwks", &o->jwks },	  { "issuer", &o->issuer }, { "audience", &o->audience }, { "resource", &o->resource },
+	};
+	const struct {
+		const char *name;
+		const char **list;
+	} lists[] = { { "origin", o->origin }, { "host", o->host } };
+	const struct {
+		const char *name;
+		unsigned *number;
+	} numbers[] = { { "max-runs", &m->max_runs }, { "max-runs-caller", &m->max_runs_caller } };
+	uint64_t n;
+
+	for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++)
+		if (strcmp(name, texts[i].name) == 0) {
+			*texts[i].text = value;
+			return true;
+		}
+	for (unsigned i = 0; i < sizeof lists / sizeof *lists; i++)
+		for (unsigned k = 0; strcmp(name, lists[i].name) == 0 && k < SERVER_NAMES; k++)
+			if (!lists[i].list[k]) {
+				lists[i].list[k] = value;
+				return true;
+			}
+	for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		if (strcmp(name, numbers[i].name) == 0 && str_to_u64(str_c(value), 1000, &n) && n) {
+			*numbers[i].number = (unsigned)n;
+			return true;
+		}
+	return false;
+}
+
+int server_main(Mcp *m, int argc, char **argv)
+{
+	Caller who = { .name = "", .session = "stdio" }; /* the launcher knows whose standard input it is */
+	ServerOptions o = { 0 };
+	int code = SONDE_EXIT_OK;
+
+	signal(SIGPIPE, SIG_IGN);
+	for (int i = 1; i < argc; i += 2)
+		if (strncmp(argv[i], "--", 2) != 0 || i + 1 == argc || !option(m, &o, argv[i] + 2, argv[i + 1]))
+			return usage(argv[i]);
+	if (!server_init(m))
+		return SONDE_EXIT_ENVIRONMENT;
+	if (o.http)
+		code = http_serve(m, &o);
+	else if (!stdio_serve(m, &who, STDIN_FILENO, STDOUT_FILENO))
+		_exit(SONDE_EXIT_ENVIRONMENT); /* a thread may still use what would be freed */
+	server_free(m);
+	return code;
+}
