@@ -97,6 +97,13 @@
 #define LIMIT_MCP_HANDLE_AGE 3600	/* s that a program or a page can be named */
 #define LIMIT_MCP_HANDLES_CALLER (4u * 1024 * 1024) /* bytes of one caller's programs and pages */
 #define LIMIT_MCP_HANDLES (64u * 1024 * 1024) /* and of all callers' */
+#define LIMIT_MCP_CONNECTIONS 512	/* to the HTTP server at a time */
+#define LIMIT_MCP_HEAD (64u * 1024)	/* bytes of memory of one connection, for its head */
+#define LIMIT_MCP_HEAD_MS 15000		/* until a new connection's first head is here */
+#define LIMIT_MCP_BODY_MS 20000		/* from a head to its whole body */
+#define LIMIT_MCP_IDLE_MS 60000		/* from an answer to the next whole request */
+#define LIMIT_MCP_QUEUE (4u * 1024 * 1024) /* bytes of an answer that wait for a client to read them */
+#define LIMIT_MCP_FILES 8192		/* descriptors of the front */
 #define LIMIT_MCP_PAGE 100		/* rows of a list in one answer */
 
 #endif

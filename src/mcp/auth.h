@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who asks over HTTP: API keys, and tokens of an authorization server (JWT).
+ */
+#ifndef SONDE_MCP_AUTH_H
+#define SONDE_MCP_AUTH_H
+
+#include "base/str.h"
+#include "mcp/server.h"
+
+typedef struct Auth Auth;
+
+/* With the files of `o`.  NULL: ret_why (256 bytes) says what is wrong with them. */
+Auth *auth_new(const ServerOptions *o, char ret_why[256]);
+void auth_free(Auth *a);
+
+/* Nobody has to say who he is: only where the server is reached from this machine alone. */
+bool auth_is_open(const Auth *a);
+
+typedef enum AuthSaid {
+	AUTH_OK,
+	AUTH_NONE, /* no credential */
+	AUTH_BAD,  /* one that is not (or no longer) good, or two */
+} AuthSaid;
+
+/* `authorization` and `api_key` are header values, .p NULL: absent.  Threads may ask at
+ * the same time. */
+AuthSaid auth_caller(Auth *a, Str authorization, Str api_key, Caller *ret_who);
+
+/* RFC 9728: what a client reads to find the authorization server (new, free()); NULL:
+ * there is none. */
+char *auth_metadata(const Auth *a);
+/* The value of WWW-Authenticate, for 401. */
+void auth_challenge(const Auth *a, bool bad, char *buf, size_t cap);
+
+#endif
