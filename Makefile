@@ -4,8 +4,9 @@
 BUILD  ?= build
 PREFIX ?= /usr/local
 PY     := /usr/bin/python3
+NPM    := tests/mcp/node_modules/.package-lock.json
 
-.PHONY: all help deps deps-test demo check san fuzz bench packetdrill lint install clean
+.PHONY: all help deps deps-test npm demo check san fuzz bench packetdrill lint install clean
 
 all: $(BUILD)/build.ninja  ## build $(BUILD)/sonde
 	@ninja -C $(BUILD)
@@ -22,10 +23,15 @@ deps:  ## install the missing Debian packages for building
 deps-test:
 	@scripts/deps.sh test
 
+npm: $(NPM)  ## what tests of the MCP server take from npm, by exact version and hash
+
+$(NPM): tests/mcp/package-lock.json | deps-test
+	@cd tests/mcp && npm ci --loglevel error && touch node_modules/.package-lock.json
+
 demo: all  ## build, make a lab of network namespaces, investigate it
 	@scripts/demo.sh $(BUILD)/sonde
 
-check: deps-test  ## everything that CI runs; ends with "N passed, N failed"
+check: deps-test $(NPM)  ## everything that CI runs; ends with "N passed, N failed"
 	@$(PY) scripts/check.py
 
 san: deps-test  ## unit and language tests under ASan and UBSan
@@ -50,4 +56,4 @@ install: all  ## binary, man pages, completion; SETCAP=1 gives the binary its ca
 	@scripts/setcap.sh $(DESTDIR)$(PREFIX)/bin/sonde $(SETCAP)
 
 clean:  ## remove build folders
-	@rm -rf $(BUILD) build-san build-fuzz build-clang build-arm64
+	@rm -rf $(BUILD) build-san build-fuzz build-clang build-arm64 tests/mcp/node_modules

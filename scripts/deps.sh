@@ -11,6 +11,8 @@ cross="gcc-aarch64-linux-gnu libc6-dev:arm64 libpcap0.8-dev:arm64 libmnl-dev:arm
  libcap-dev:arm64 libmd-dev:arm64 libssl-dev:arm64
  libjansson-dev:arm64 libmicrohttpd-dev:arm64 libcjose-dev:arm64"
 
+command -v npm > /dev/null || tests="$tests npm"
+
 case "${1:-build}" in
 build) want="$build $demo" ;;
 test) want="$build $demo $tests" ;;
