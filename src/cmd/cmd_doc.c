@@ -208,7 +208,7 @@ static void each_lib_name(Str t, const char *before, Sb *out)
 
 static void doc_topics(Sb *out)
 {
-	sb_cstr(out, "topics: reference, policy, warnings, topics\nverbs and functions:");
+	sb_cstr(out, "topics: reference, policy, warnings, builtins, topics\nverbs and functions:");
 	for (unsigned i = 0; i < lib_count; i++)
 		each_lib_name(lib_files[i].text, "\ndef ", out);
 	for (unsigned i = 0; i < ROWS; i++)
@@ -239,6 +239,58 @@ static bool doc_things(Str topic, Sb *out)
 	return out->n > before;
 }
 
+static void builtins_page(Str name, Sb *out)
+{
+	sb_printf(out, "\n## %.*s\n\n```text\n", STR_ARG(name));
+	doc_things(name, out);
+	sb_cstr(out, "```\n");
+}
+
+/* A word between blanks or line ends before `until`: DNSRR is a type and a layer, and has one page. */
+static bool had(const char *from, const char *until, Str word)
+{
+	for (const char *p = from; p + word.n < until; p++)
+		if (p[-1] == ' ' && memcmp(p, word.p, word.n) == 0 && (p[word.n] == ' ' || p[word.n] == '\n'))
+			return true;
+	return false;
+}
+
+/* The words of doc_topics() behind `heading`, a page each. */
+static void builtins_of(Str topics, const char *heading, Sb *out)
+{
+	const char *at = memmem(topics.p, topics.n, heading, strlen(heading));
+	const char *end = at ? memchr(at + 1, '\n', topics.n - (size_t)(at + 1 - topics.p)) : NULL;
+
+	if (!end)
+		return;
+	for (const char *p = at + strlen(heading), *stop; p < end; p = stop) {
+		p += *p == ' ';
+		for (stop = p; stop < end && *stop != ' '; stop++)
+			;
+		if (!had(topics.p + 1, p, cut(p, stop)))
+			builtins_page(cut(p, stop), out);
+	}
+}
+
+/* As Markdown: doc/builtins.md is this text. */
+static void doc_builtins(Sb *out)
+{
+	Sb list = sb(out->a);
+
+	doc_topics(&list);
+	Str topics = sb_done(&list);
+
+	sb_cstr(out, "# Built-ins, types, results, layers\n\n"
+		     "What `sonde doc NAME` prints for each name, from the tables that checker, VM and gate use.\n"
+		     "\n## policy\n\n```text\n");
+	doc_policy(out);
+	sb_printf(out, "```\n\n## topics\n\n```text\n%.*s```\n", STR_ARG(topics));
+	builtins_of(topics, "\nverbs and functions:", out);
+	builtins_of(topics, "\ntypes:", out);
+	builtins_of(topics, "\nresults:", out);
+	builtins_of(topics, "\nlayers:", out);
+}
+
 static int run_doc(const Command *c, const void *options)
 {
 	const DocOptions *o = options;
@@ -255,6 +307,8 @@ static int run_doc(const Command *c, const void *options)
 		doc_warnings(&out);
 	else if (str_is(topic, "topics"))
 		doc_topics(&out);
+	else if (str_is(topic, "builtins"))
+		doc_builtins(&out);
 	else if (!doc_things(topic, &out))
 		return cmd_fail(SONDE_EXIT_USAGE, "%s: no such topic; see: sonde doc topics", o->args.v[0]);
 	return cmd_write(1, sb_done(&out)) ? SONDE_EXIT_OK : SONDE_EXIT_ENVIRONMENT;
@@ -296,7 +350,7 @@ const Command cmd_doc = {
 	.name = "doc",
 	.args = "[TOPIC]",
 	.summary = "the language on one page, or a page on one thing",
-	.doc = "Topics are verbs (ping), functions (sr1), types and their parts (Packet, Packet.rtt), layers (TCP), `policy`, `warnings` and each warning's code, and `topics` for the list.",
+	.doc = "Topics are verbs (ping), functions (sr1), types and their parts (Packet, Packet.rtt), layers (TCP), `policy`, `warnings` and each warning's code, `builtins` for all pages, and `topics` for the list.",
 	.max_args = 1,
 	.size = sizeof(DocOptions),
 	.run = run_doc,

@@ -43,6 +43,16 @@ def test_warnings_page_is_the_table():
     assert list(warnings()) == re.findall(r'^WARN\(\w+, "([^"]+)"', table, re.M)
 
 
+def test_builtins_page_is_the_tables():
+    text = (ROOT / "doc" / "builtins.md").read_text()
+    assert text == doc("builtins").stdout, "build/sonde doc builtins > doc/builtins.md"
+    pages = dict(re.findall(r"^## (\S+)\n\n```text\n(.*?)^```$", text, re.M | re.S))
+    names = {n for row in re.findall(r"^[^:]+:(.*)$", doc("topics").stdout, re.M)[1:] for n in row.split()}
+    assert len(pages) == text.count("\n## ") and names == set(pages) - {"policy", "topics"}
+    for name in ("ping", "Packet", "IP", "DNSRR", "Hop", "policy", "topics"):
+        assert pages[name] == doc(name).stdout
+
+
 def test_each_warning_has_a_page():
     for code in warnings():
         page = doc(code)
