@@ -139,7 +139,8 @@ json_t *call_ask(Call *c, const char *key, const char *method, json_t *params_st
 		json_decref(state_stolen);
 		return ask_legacy(c, method, params_stolen);
 	}
-	answer = json_object_get(c->inside->answers, key);
+	/* what was asked with a state is answered beside it: nobody answers unasked */
+	answer = !state_stolen || c->inside->state ? json_object_get(c->inside->answers, key) : NULL;
 	if (answer) {
 		json_decref(params_stolen);
 		json_decref(state_stolen);

@@ -56,7 +56,8 @@ bool call_can_elicit(const Call *c);
  * Of a stateless client the answer comes with a repeated request: NULL then with
  * c->pending set, and the handler returns at once.  `key` names the question within the
  * request; `state` (may be NULL, stolen) is given back by call_state() when it comes
- * again, integrity-protected and bound to caller and request. */
+ * again, integrity-protected and bound to caller and request; an answer to a question
+ * that has one counts only beside it, so that nobody answers what he was not asked. */
 json_t *call_elicit(Call *c, const char *key, const char *message, json_t *schema_stolen, json_t *state_stolen);
 json_t *call_state(const Call *c); /* borrowed; NULL: a first attempt */
 

@@ -8,8 +8,6 @@
 #include "base/limits.h"
 #include "mcp/rpc_inside.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,7 +224,8 @@ static void handle_modern(Ask *a, const char *version)
 {
 	const RpcHttp *h = a->in->http;
 	json_t *meta = meta_of(a->params), *level = json_object_get(meta, META_LEVEL);
-	char text[512];
+	const char *which;
+	char text[128];
 	Era era;
 
 	if (h && version && (!h->protocol_version || strcmp(h->protocol_version, version) != 0)) {
@@ -249,7 +248,8 @@ static void handle_modern(Ask *a, const char *version)
 		answer_error(a->out, a->id, 400, RPC_PARAMS, "there is no such log level", NULL);
 		return;
 	}
-	if (h && !head_agrees(a->in, a->method, a->params, a->name, text, sizeof text)) {
+	if (h && !head_agrees(a->in, a->method, a->params, a->name, &which)) {
+		snprintf(text, sizeof text, "the header is not what the body says: %.64s", which);
 		answer_error(a->out, a->id, 400, RPC_HEADER, text, NULL);
 		return;
 	}
@@ -353,13 +353,13 @@ static bool is_modern(const RpcIn *in, json_t *params, const char *method)
 		return false;
 	if (h && h->protocol_version && era_parse(h->protocol_version, &era) && era >= ERA_2026_07_28)
 		return true;
-	return method_find(method) && !(method_find(method)->flags & METHOD_LEGACY);
+	return method_find(in->mcp, method) && !(method_find(in->mcp, method)->flags & METHOD_LEGACY);
 }
 
 static void handle_request(const RpcIn *in, json_t *message, const char *name, json_t *id, RpcOut *out)
 {
 	json_t *params = json_object_get(message, "params"), *none = NULL;
-	Ask a = { .in = in, .id = id, .name = name, .method = method_find(name), .out = out };
+	Ask a = { .in = in, .id = id, .name = name, .method = method_find(in->mcp, name), .out = out };
 
 	if (params && !json_is_object(params)) {
 		answer_error(out, id, 400, RPC_PARAMS, "params must be an object", NULL);
@@ -515,25 +515,22 @@ int rpc_delete(const RpcIn *in)
 
 int rpc_stream(const RpcIn *in)
 {
-	struct pollfd p[2] = { { .fd = in->link->gone_fd, .events = POLLIN }, { .events = POLLIN } };
 	RpcSession *s = in->http->session_id ? session_find(in->mcp, in->caller, in->http->session_id) : NULL;
 	bool taken;
 
 	if (!s)
 		return in->http->session_id ? 404 : 405;
 	pthread_mutex_lock(&in->mcp->sessions->lock);
-	taken = s->stream || s->ended;
-	if (!taken)
-		s->stream = in->link;
+	taken = s->streams || s->ended;
+	s->streams |= !taken;
 	pthread_mutex_unlock(&in->mcp->sessions->lock);
-	p[1].fd = s->end_fd;
-	if (!taken && in->link->send(in->link, NULL))
-		while (poll(p, 2, -1) < 0 && errno == EINTR)
-			;
-	pthread_mutex_lock(&in->mcp->sessions->lock);
-	if (!taken)
-		s->stream = NULL;
-	pthread_mutex_unlock(&in->mcp->sessions->lock);
+	if (!taken) {
+		if (in->link->send(in->link, NULL))
+			changes_stream(in->mcp, s, in->link);
+		pthread_mutex_lock(&in->mcp->sessions->lock);
+		s->streams = false;
+		pthread_mutex_unlock(&in->mcp->sessions->lock);
+	}
 	session_put(in->mcp, s);
 	return taken ? 409 : 200;
 }
@@ -546,6 +543,7 @@ RpcSession *rpc_session_new(Mcp *m, const Caller *caller)
 void rpc_session_end(Mcp *m, RpcSession *s)
 {
 	session_end(m, s);
+	changes_pipe_wait(m, s);
 }
 
 void rpc_session_free(Mcp *m, RpcSession *s)
@@ -553,12 +551,12 @@ void rpc_session_free(Mcp *m, RpcSession *s)
 	session_put(m, s);
 }
 
-bool rpc_is_quick(json_t *message)
+bool rpc_is_quick(const Mcp *m, json_t *message)
 {
 	const char *name = json_string_value(json_object_get(message, "method"));
-	const Method *m = name ? method_find(name) : NULL;
+	const Method *row = name ? method_find(m, name) : NULL;
 
 	if (json_is_array(message))
 		return false;
-	return !name || !json_object_get(message, "id") || !m || m->flags & METHOD_QUICK;
+	return !name || !json_object_get(message, "id") || !row || row->flags & METHOD_QUICK;
 }

@@ -51,7 +51,7 @@ typedef struct RpcOut {
 void rpc_handle(const RpcIn *in, RpcOut *ret_out);
 
 /* Whether it is answered without waiting for anybody: such may be handled where they were read. */
-bool rpc_is_quick(json_t *message);
+bool rpc_is_quick(const struct Mcp *m, json_t *message);
 
 /* The client of a connection (stdio), for RpcIn.session; its end cancels what is under way. */
 RpcSession *rpc_session_new(struct Mcp *m, const Caller *caller);

@@ -1,13 +1,179 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * HTTP's headers against the body that they repeat, so that who routes by headers and we,
+ * who go by the body, never mean different things.
+ */
+#include "base/bytes.h"
 #include "mcp/rpc_inside.h"
 
-bool head_agrees(const RpcIn *in, const Method *m, json_t *params, const char *method, char *text, size_t cap)
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WRAP_HEAD "=?base64?"
+#define WRAP_TAIL "?="
+
+static int digit_of(char ch)
 {
-	(void)in;
-	(void)m;
-	(void)params;
-	(void)method;
-	(void)text;
-	(void)cap;
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const char *d = ch ? strchr(digits, ch) : NULL;
+
+	return d ? (int)(d - digits) : -1;
+}
+
+/* Base64 with its padding and no bit to spare (RFC 4648); NULL: it is none.  To be freed. */
+static char *unbase64(const char *in, size_t n, size_t *ret_n)
+{
+	size_t pad = !n || in[n - 1] != '=' ? 0 : n > 1 && in[n - 2] == '=' ? 2 : 1, o = 0;
+	uint32_t v = 0, bits = 0;
+	char *out;
+
+	if (n % 4 || !(out = malloc(n / 4 * 3 + 1)))
+		return NULL;
+	for (size_t i = 0; i < n - pad; i++) {
+		int d = digit_of(in[i]);
+
+		if (d < 0) {
+			free(out);
+			return NULL;
+		}
+		v = (v << 6 | (uint32_t)d) & 0xffff;
+		bits += 6;
+		if (bits >= 8) {
+			bits -= 8;
+			out[o++] = (char)(v >> bits);
+		}
+	}
+	if (v & ((1u << bits) - 1)) {
+		free(out);
+		return NULL;
+	}
+	out[o] = 0;
+	*ret_n = o;
+	return out;
+}
+
+/* A header's value without blanks around it and out of its wrapping; NULL: what it holds no
+ * header may hold, or no wrapping. */
+static char *unwrap(const char *text, size_t *ret_n)
+{
+	size_t n = strlen(text), head = sizeof WRAP_HEAD - 1, tail = sizeof WRAP_TAIL - 1;
+
+	while (n && (*text == ' ' || *text == '\t')) {
+		text++;
+		n--;
+	}
+	while (n && (text[n - 1] == ' ' || text[n - 1] == '\t'))
+		n--;
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)text[i] < 0x20 || (unsigned char)text[i] > 0x7e)
+			return NULL;
+	if (n >= head + tail && memcmp(text, WRAP_HEAD, head) == 0 && memcmp(text + n - tail, WRAP_TAIL, tail) == 0)
+		return unbase64(text + head, n - head - tail, ret_n);
+	*ret_n = n;
+	return strndup(text, n);
+}
+
+static bool same_text(const char *header, const char *body, size_t n)
+{
+	size_t got = 0;
+	char *text = unwrap(header, &got);
+	bool ok = text && got == n && memcmp(text, body, n) == 0;
+
+	free(text);
+	return ok;
+}
+
+static bool same_number(const char *header, json_t *v)
+{
+	size_t n = 0;
+	char *text = unwrap(header, &n), *end;
+	bool ok = false;
+	double d;
+
+	if (text && n && strchr("-0123456789", text[0])) {
+		d = strtod(text, &end);
+		ok = (size_t)(end - text) == n && d == json_number_value(v);
+		/* beyond a double's exactness the digits decide */
+		if (ok && json_is_integer(v) && (d > 9007199254740991.0 || d < -9007199254740991.0)) {
+			char exact[32];
+
+			snprintf(exact, sizeof exact, "%lld", (long long)json_integer_value(v));
+			ok = strcmp(exact, text) == 0;
+		}
+	}
+	free(text);
+	return ok;
+}
+
+static bool same(const char *header, json_t *v)
+{
+	const char *word;
+
+	switch (json_typeof(v)) {
+	case JSON_STRING:
+		return same_text(header, json_string_value(v), json_string_length(v));
+	case JSON_INTEGER:
+	case JSON_REAL:
+		return same_number(header, v);
+	case JSON_TRUE:
+	case JSON_FALSE:
+		word = json_is_true(v) ? "true" : "false";
+		return same_text(header, word, strlen(word));
+	default:
+		return false; /* nothing else may be repeated in a header */
+	}
+}
+
+/* The values that this tool's schema wants repeated, wherever a chain of properties leads. */
+static bool params_agree(const RpcHttp *h, json_t *schema, json_t *args, const char **ret_name)
+{
+	json_t *properties = json_object_get(schema, "properties"), *p;
+	const char *key;
+
+	json_object_foreach(properties, key, p) {
+		const char *name = json_string_value(json_object_get(p, "x-mcp-header"));
+		json_t *v = json_object_get(args, key);
+
+		if (name) {
+			const char *header = h->param ? h->param(h->ctx, name) : NULL;
+
+			*ret_name = name;
+			if (!v || json_is_null(v) ? header != NULL : !header || !same(header, v))
+				return false;
+		}
+		if (json_object_get(p, "properties") && !params_agree(h, p, v, ret_name))
+			return false;
+	}
 	return true;
+}
+
+static bool tool_agrees(const RpcIn *in, json_t *params, const char **ret_name)
+{
+	const Tool *t = server_tool(in->mcp, json_string_value(json_object_get(params, "name")));
+	json_t *schema;
+	bool ok;
+
+	if (!t || !strstr(t->input_schema, "x-mcp-header"))
+		return true;
+	schema = json_loads(t->input_schema, 0, NULL);
+	ok = params_agree(in->http, schema, json_object_get(params, "arguments"), ret_name);
+	json_decref(schema);
+	return ok;
+}
+
+bool head_agrees(const RpcIn *in, const Method *m, json_t *params, const char *method, const char **ret_header)
+{
+	const RpcHttp *h = in->http;
+	json_t *name = m && m->name_param ? json_object_get(params, m->name_param) : NULL;
+
+	*ret_header = "Mcp-Method";
+	if (!h->method || !same_text(h->method, method, strlen(method)))
+		return false;
+	*ret_header = "Mcp-Name";
+	if (m && m->name_param && (name ? !h->name || !same(h->name, name) : h->name != NULL))
+		return false;
+	*ret_header = "Mcp-Param";
+	return !m || strcmp(m->name, "tools/call") != 0 || tool_agrees(in, params, ret_header);
 }

@@ -34,26 +34,13 @@ enum {
 
 /* ---- methods (rpc_methods.c) ---- */
 
-enum {
-	METHOD_LEGACY = 1 << 0,
-	METHOD_MODERN = 1 << 1,
-	METHOD_BOTH = METHOD_LEGACY | METHOD_MODERN,
-	METHOD_CACHED = 1 << 2, /* its results say how long they are good for */
-	METHOD_ASKS = 1 << 3,	/* may end in input_required */
-	METHOD_QUICK = 1 << 4,	/* answered in no time, whoever asks */
-};
-
-typedef struct Method {
-	const char *name;
-	json_t *(*handle)(Call *c); /* the result (new), or NULL after call_error() or with c->pending */
-	unsigned flags;
-	const char *name_param; /* what header Mcp-Name repeats, or NULL */
-} Method;
-
-const Method *method_find(const char *name);
+/* Of the protocol's own and this build's further ones. */
+const Method *method_find(const Mcp *m, const char *name);
 
 /* The tool of that name in this server, or NULL. */
 const Tool *server_tool(const Mcp *m, const char *name);
+
+bool server_has_resource(const Mcp *m, const char *uri);
 
 /* capabilities of the server, as this revision knows them (new). */
 json_t *server_capabilities(const Mcp *m, Era era);
@@ -90,7 +77,7 @@ struct RpcSession {
 	char name[64], caller[64];
 	unsigned refs;
 	bool listed, ended;
-	bool modern_seen, legacy_seen; /* stdio: eras that this client has spoken */
+	bool legacy_seen; /* initialize was answered */
 	Era era;
 	json_t *caps;
 	int level; /* least severity that it wants to hear */
@@ -101,11 +88,15 @@ struct RpcSession {
 	unsigned nquestions;
 	json_t *subscribed; /* object of URIs */
 	int end_fd;	    /* readable when it ended */
-	Link *stream;	    /* GET's, while it is open */
+	bool streams;	    /* changes are told to it over a stream of its own */
 };
+
+typedef struct Listener Listener; /* rpc_changes.c */
 
 typedef struct RpcSessions {
 	pthread_mutex_t lock;
+	pthread_cond_t stream_ended;
+	Listener *listeners;
 	RpcSession *first;
 	unsigned n;
 } RpcSessions;
@@ -131,6 +122,15 @@ void flight_cancel(Mcp *m, RpcSession *s, json_t *id);
 json_t *session_ask(Mcp *m, RpcSession *s, Link *l, int cancel_fd, const char *method, json_t *params_stolen);
 /* What a client says to a question of ours. */
 void session_answered(Mcp *m, RpcSession *s, json_t *message);
+
+/* ---- changes (rpc_changes.c) ---- */
+
+json_t *changes_listen(Call *c); /* subscriptions/listen: until it is cancelled */
+/* The stream of a session, which the caller marked: until link or session end. */
+void changes_stream(Mcp *m, RpcSession *s, Link *link);
+/* The same for a client of a pipe, on a thread of its own. */
+void changes_pipe_begin(Mcp *m, RpcSession *s, Link *link);
+void changes_pipe_wait(Mcp *m, RpcSession *s); /* after the session's end */
 
 /* ---- a call (call.c) ---- */
 
@@ -163,7 +163,7 @@ bool mrtr_open(Call *c);
 
 /* ---- headers (rpc_head.c) ---- */
 
-/* False: headers and body differ; text says in what. */
-bool head_agrees(const RpcIn *in, const Method *m, json_t *params, const char *method, char *text, size_t cap);
+/* False: headers and body differ; *ret_header is which: a header's name, or what follows Mcp-Param-. */
+bool head_agrees(const RpcIn *in, const Method *m, json_t *params, const char *method, const char **ret_header);
 
 #endif

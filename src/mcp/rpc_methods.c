@@ -5,7 +5,6 @@
 #include "base/limits.h"
 #include "mcp/rpc_inside.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,16 +51,29 @@ json_t *server_info(const Mcp *m, Era era)
 	return i;
 }
 
+/* A capability, with what of it may change. */
+static json_t *capability(const Mcp *m, bool subscribe)
+{
+	json_t *c = json_object();
+
+	if (m->changes)
+		json_object_set_new(c, "listChanged", json_true());
+	if (m->changes && subscribe)
+		json_object_set_new(c, "subscribe", json_true());
+	return c;
+}
+
 json_t *server_capabilities(const Mcp *m, Era era)
 {
-	json_t *caps = json_pack("{s:{}, s:{}}", "tools", "logging");
+	json_t *caps = json_pack("{s:o, s:{}}", "tools", capability(m, false), "logging");
 	json_t *e = m->extensions && era >= ERA_2026_07_28 ? json_loads(m->extensions, 0, NULL) : NULL;
+	bool reads = m->resources && m->resources->uri, prompted = m->prompts && m->prompts->name;
 
-	if (m->resources && m->resources->uri)
-		json_object_set_new(caps, "resources", json_pack("{s:b}", "subscribe", 1));
-	if (m->prompts && m->prompts->name)
-		json_object_set_new(caps, "prompts", json_object());
-	if (m->resources || m->prompts)
+	if (reads)
+		json_object_set_new(caps, "resources", capability(m, true));
+	if (prompted)
+		json_object_set_new(caps, "prompts", capability(m, false));
+	if (reads || prompted)
 		json_object_set_new(caps, "completions", json_object());
 	if (e)
 		json_object_set_new(caps, "extensions", e);
@@ -87,6 +99,8 @@ static json_t *initialize(Call *c)
 	s->caps = json_incref(caps);
 	pthread_mutex_unlock(&c->mcp->sessions->lock);
 	c->era = era;
+	if (!s->listed)
+		changes_pipe_begin(c->mcp, s, c->inside->link);
 	r = json_pack("{s:s, s:o, s:o}", "protocolVersion", era_name(era), "capabilities", server_capabilities(c->mcp, era),
 		      "serverInfo", server_info(c->mcp, era));
 	if (c->mcp->instructions)
@@ -301,6 +315,15 @@ static const Resource *find_resource(const Mcp *m, const char *uri, char **ret_v
 	return NULL;
 }
 
+bool server_has_resource(const Mcp *m, const char *uri)
+{
+	char *var;
+	const Resource *r = find_resource(m, uri, &var);
+
+	free(var);
+	return r != NULL;
+}
+
 static json_t *resources_read(Call *c)
 {
 	const char *uri = param_text(c, "uri");
@@ -324,14 +347,13 @@ static json_t *subscription(Call *c, bool on)
 	const char *uri = param_text(c, "uri");
 	RpcSession *s = c->inside->session;
 	bool ok = true;
-	char *var;
 
+	if (!c->mcp->changes)
+		return call_error(c, RPC_NO_METHOD, "nothing here changes: there is nothing to subscribe to", NULL);
 	if (!uri)
 		return bad_params(c, "which resource?");
-	if (on && !find_resource(c->mcp, uri, &var))
+	if (on && !server_has_resource(c->mcp, uri))
 		return call_error(c, RPC_NO_RESOURCE, "there is no such resource", json_pack("{s:s}", "uri", uri));
-	if (on)
-		free(var);
 	pthread_mutex_lock(&c->mcp->sessions->lock);
 	if (!on)
 		json_object_del(s->subscribed, uri);
@@ -432,35 +454,24 @@ static json_t *complete(Call *c)
 	return json_pack("{s:{s:o, s:I, s:b}}", "completion", "values", some, "total", (json_int_t)total, "hasMore", total > 100);
 }
 
-/* ---- notifications of changes ---- */
-
-/* Nothing of this server changes while it runs, so what is agreed to is never heard of: the
- * stream stays open until the client ends it. */
-static json_t *listen(Call *c)
-{
-	struct pollfd p = { .fd = c->cancel_fd, .events = POLLIN };
-	json_t *agreed, *wanted = json_object_get(c->params, "notifications");
-
-	if (!json_is_object(wanted))
-		return bad_params(c, "subscriptions/listen needs notifications");
-	agreed = json_pack("{s:s, s:s, s:{s:{s:O}, s:{}}}", "jsonrpc", "2.0", "method", "notifications/subscriptions/acknowledged",
-			   "params", "_meta", META_SUBSCRIPTION, c->inside->id, "notifications");
-	if (agreed && c->inside->link->send(c->inside->link, agreed))
-		while (!call_cancelled(c))
-			poll(&p, 1, 1000);
-	return json_pack("{s:{s:O}}", "_meta", META_SUBSCRIPTION, c->inside->id);
-}
-
 static const Method methods[] = {
 #define METHOD(name, fn, flags, param) { name, fn, flags, param },
 #include "mcp/methods.def"
 #undef METHOD
+	{ 0 },
 };
 
-const Method *method_find(const char *name)
+static const Method *find(const Method *rows, const char *name)
 {
-	for (unsigned i = 0; i < sizeof methods / sizeof *methods; i++)
-		if (strcmp(methods[i].name, name) == 0)
-			return &methods[i];
+	for (const Method *r = rows; r && r->name; r++)
+		if (strcmp(r->name, name) == 0)
+			return r;
 	return NULL;
+}
+
+const Method *method_find(const Mcp *m, const char *name)
+{
+	const Method *own = find(methods, name);
+
+	return own ? own : find(m->methods, name);
 }

@@ -39,6 +39,8 @@ RpcSessions *sessions_new(void)
 
 	if (all)
 		pthread_mutex_init(&all->lock, NULL);
+	if (all)
+		pthread_cond_init(&all->stream_ended, NULL);
 	return all;
 }
 
@@ -61,6 +63,7 @@ void sessions_free(RpcSessions *all)
 		session_free(s);
 	}
 	pthread_mutex_destroy(&all->lock);
+	pthread_cond_destroy(&all->stream_ended);
 	free(all);
 }
 
@@ -94,7 +97,7 @@ static void unlist(RpcSessions *all, RpcSession **at)
 
 static bool is_busy(const RpcSession *s)
 {
-	return s->flights || s->stream;
+	return s->flights || s->streams;
 }
 
 /* Room for one more: what is idle for long goes, then the caller's oldest, then the oldest. */
@@ -245,7 +248,9 @@ Flight *flight_begin(Mcp *m, RpcSession *s, json_t *id, int gone_fd, bool *ret_t
 	pthread_mutex_lock(&m->sessions->lock);
 	for (const Flight *o = s->flights; o; o = o->next)
 		*ret_twice |= json_equal(o->id, id) == 1;
-	ok = f->cancel_fd >= 0 && !*ret_twice && !s->ended && s->nflights < LIMIT_MCP_FLIGHTS;
+	ok = f->cancel_fd >= 0 && !*ret_twice && s->nflights < LIMIT_MCP_FLIGHTS;
+	if (ok && s->ended)
+		raise_event(f->event_fd);
 	if (ok) {
 		f->next = s->flights;
 		s->flights = f;

@@ -136,7 +136,7 @@ static void take_line(Stdio *s, const char *text, size_t n)
 	m = rpc_parse(text, n, &out);
 	if (!m) {
 		send_line(&s->link, out.message);
-	} else if (rpc_is_quick(m)) {
+	} else if (rpc_is_quick(s->mcp, m)) {
 		handle(s, m);
 		json_decref(m);
 	} else {

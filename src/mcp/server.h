@@ -8,6 +8,23 @@
 #include "mcp/call.h"
 #include "mcp/tools.h"
 
+/* Of a method of the protocol: in which revisions it is there, and what its results are. */
+enum {
+	METHOD_LEGACY = 1 << 0,
+	METHOD_MODERN = 1 << 1,
+	METHOD_BOTH = METHOD_LEGACY | METHOD_MODERN,
+	METHOD_CACHED = 1 << 2, /* its results say how long they are good for */
+	METHOD_ASKS = 1 << 3,	/* may end in input_required */
+	METHOD_QUICK = 1 << 4,	/* answered in no time, whoever asks */
+};
+
+typedef struct Method {
+	const char *name;
+	json_t *(*handle)(Call *c); /* the result (new), or NULL after call_error() or with c->pending */
+	unsigned flags;
+	const char *name_param; /* what header Mcp-Name repeats, or NULL */
+} Method;
+
 typedef struct Mcp {
 	int launcher_fd, checker_fd; /* deal/launch.h; -1: none (a build for tests) */
 	uint8_t secret[32]; /* of requestState, handles: drawn at each start */
@@ -17,6 +34,8 @@ typedef struct Mcp {
 	const char *name, *title, *version; /* serverInfo */
 	const char *extensions; /* JSON: capabilities.extensions, or NULL */
 	unsigned max_runs, max_runs_caller; /* at a time, in all and of one caller */
+	const Method *methods; /* further ones, of extensions; ended by one without a name; or NULL */
+	bool changes; /* its lists and resources may change while it runs: server_list_changed() */
 	struct RpcSessions *sessions;	    /* rpc.c */
 	struct Runs *runs;		    /* runs.c */
 	struct Handles *handles;	    /* handles.c: programs, pages */
@@ -40,5 +59,9 @@ int server_main(Mcp *m, int argc, char **argv);
 /* What server_main() does before it serves: secret, sessions, handles.  False: no memory. */
 bool server_init(Mcp *m);
 void server_free(Mcp *m);
+
+/* Tells those who want to hear of it: what is "tools", "prompts" or "resources". */
+void server_list_changed(Mcp *m, const char *what);
+void server_resource_changed(Mcp *m, const char *uri);
 
 #endif
