@@ -289,7 +289,7 @@ void exchange_start(Exchange *x)
 
 	if (x->head.verb_id == HTTP_POST && !(message = rpc_parse(x->body, x->have, &out))) {
 		finish(x, out.status, out.session_id, out.message);
-	} else if (x->head.verb_id == HTTP_DELETE || (message && rpc_is_quick(message))) {
+	} else if (x->head.verb_id == HTTP_DELETE || (message && rpc_is_quick(x->mcp, message))) {
 		handle(x, message);
 		json_decref(message);
 	} else if (!start_thread(x, message)) {
