@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 PY     := /usr/bin/python3
 NPM    := tests/mcp/node_modules/.package-lock.json
 
-.PHONY: all help deps deps-test npm demo check san fuzz bench packetdrill lint install clean
+.PHONY: all help deps deps-test npm conformance demo check san fuzz bench packetdrill lint install clean
 
 all: $(BUILD)/build.ninja  ## build $(BUILD)/sonde
 	@ninja -C $(BUILD)
@@ -27,6 +27,10 @@ npm: $(NPM)  ## what tests of the MCP server take from npm, by exact version and
 
 $(NPM): tests/mcp/package-lock.json | deps-test
 	@cd tests/mcp && npm ci --loglevel error && touch node_modules/.package-lock.json
+
+conformance: deps-test $(NPM) $(BUILD)/build.ninja  ## the conformance suite of MCP, both sets of requirements
+	@ninja -C $(BUILD) tests/mcp/sonde-mcp-fixtures > $(BUILD)/conformance.log || { cat $(BUILD)/conformance.log; exit 1; }
+	@tests/mcp/conformance.py $(BUILD)
 
 demo: all  ## build, make a lab of network namespaces, investigate it
 	@scripts/demo.sh $(BUILD)/sonde

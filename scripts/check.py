@@ -66,6 +66,17 @@ def step(title, cmd, **kw):
     return ok
 
 
+def counted(title, cmd):
+    """A step that says itself how many passed and failed, in its last line."""
+    ok, out = run(title, cmd)
+    said = re.search(r"^(\d+) passed, (\d+) failed$", out.strip().splitlines()[-1] if out.strip() else "")
+    passed, failed = (int(said[1]), int(said[2])) if said else (0, 1)
+    Count.add(passed, failed or int(not ok))
+    print(f"                   {passed} passed, {failed} failed", flush=True)
+    if failed or not ok:
+        print(out[-8000:], flush=True)
+
+
 def unit_tests(title, build, aside=False):
     """meson test; counts each cmocka case."""
     ok, out = run(title, ["meson", "test", "-C", build, "--no-rebuild", "--timeout-multiplier", "0" if aside else "4"],
@@ -152,6 +163,7 @@ def full():
         others = pool.submit(other_builds)
         pytest("oracles: scapy, tshark, CPython; the command line", 2, "wire", "vm", "cmd", "loops")
         pytest("labs", 6, "examples", "faults", "system", "hostile", "lab", "verbs", "peers", "conn")
+        counted("conformance suite of MCP", ["tests/mcp/conformance.py", "build"])
         step("benches at 1/20 size", [PY, "tests/bench/run.py", "--sonde", "build/sonde", "--scale", "0.05"])
         others.result()
 

@@ -224,7 +224,7 @@ static void handle_modern(Ask *a, const char *version)
 {
 	const RpcHttp *h = a->in->http;
 	json_t *meta = meta_of(a->params), *level = json_object_get(meta, META_LEVEL);
-	const char *which;
+	HeadName which;
 	char text[128];
 	Era era;
 
@@ -248,8 +248,8 @@ static void handle_modern(Ask *a, const char *version)
 		answer_error(a->out, a->id, 400, RPC_PARAMS, "there is no such log level", NULL);
 		return;
 	}
-	if (h && !head_agrees(a->in, a->method, a->params, a->name, &which)) {
-		snprintf(text, sizeof text, "the header is not what the body says: %.64s", which);
+	if (h && !head_agrees(a->in, a->method, a->params, a->name, which)) {
+		snprintf(text, sizeof text, "the header is not what the body says: %s", which);
 		answer_error(a->out, a->id, 400, RPC_HEADER, text, NULL);
 		return;
 	}

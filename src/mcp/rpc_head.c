@@ -127,7 +127,7 @@ static bool same(const char *header, json_t *v)
 }
 
 /* The values that this tool's schema wants repeated, wherever a chain of properties leads. */
-static bool params_agree(const RpcHttp *h, json_t *schema, json_t *args, const char **ret_name)
+static bool params_agree(const RpcHttp *h, json_t *schema, json_t *args, HeadName ret_name)
 {
 	json_t *properties = json_object_get(schema, "properties"), *p;
 	const char *key;
@@ -139,7 +139,7 @@ static bool params_agree(const RpcHttp *h, json_t *schema, json_t *args, const c
 		if (name) {
 			const char *header = h->param ? h->param(h->ctx, name) : NULL;
 
-			*ret_name = name;
+			snprintf(ret_name, sizeof(HeadName), "Mcp-Param-%.48s", name);
 			if (!v || json_is_null(v) ? header != NULL : !header || !same(header, v))
 				return false;
 		}
@@ -149,7 +149,7 @@ static bool params_agree(const RpcHttp *h, json_t *schema, json_t *args, const c
 	return true;
 }
 
-static bool tool_agrees(const RpcIn *in, json_t *params, const char **ret_name)
+static bool tool_agrees(const RpcIn *in, json_t *params, HeadName ret_name)
 {
 	const Tool *t = server_tool(in->mcp, json_string_value(json_object_get(params, "name")));
 	json_t *schema;
@@ -163,17 +163,16 @@ static bool tool_agrees(const RpcIn *in, json_t *params, const char **ret_name)
 	return ok;
 }
 
-bool head_agrees(const RpcIn *in, const Method *m, json_t *params, const char *method, const char **ret_header)
+bool head_agrees(const RpcIn *in, const Method *m, json_t *params, const char *method, HeadName ret_name)
 {
 	const RpcHttp *h = in->http;
 	json_t *name = m && m->name_param ? json_object_get(params, m->name_param) : NULL;
 
-	*ret_header = "Mcp-Method";
+	snprintf(ret_name, sizeof(HeadName), "Mcp-Method");
 	if (!h->method || !same_text(h->method, method, strlen(method)))
 		return false;
-	*ret_header = "Mcp-Name";
+	snprintf(ret_name, sizeof(HeadName), "Mcp-Name");
 	if (m && m->name_param && (name ? !h->name || !same(h->name, name) : h->name != NULL))
 		return false;
-	*ret_header = "Mcp-Param";
-	return !m || strcmp(m->name, "tools/call") != 0 || tool_agrees(in, params, ret_header);
+	return !m || strcmp(m->name, "tools/call") != 0 || tool_agrees(in, params, ret_name);
 }

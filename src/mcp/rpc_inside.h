@@ -163,7 +163,9 @@ bool mrtr_open(Call *c);
 
 /* ---- headers (rpc_head.c) ---- */
 
-/* False: headers and body differ; *ret_header is which: a header's name, or what follows Mcp-Param-. */
-bool head_agrees(const RpcIn *in, const Method *m, json_t *params, const char *method, const char **ret_header);
+typedef char HeadName[64];
+
+/* False: headers and body differ, in the one of that name. */
+bool head_agrees(const RpcIn *in, const Method *m, json_t *params, const char *method, HeadName ret_name);
 
 #endif
