@@ -106,4 +106,16 @@
 #define LIMIT_MCP_FILES 8192		/* descriptors of the front */
 #define LIMIT_MCP_PAGE 100		/* rows of a list in one answer */
 
+/* ---- what they run ---- */
+#define LIMIT_LAUNCH_PARAMS 32		/* of one program that an agent runs */
+#define LIMIT_LAUNCH_VALUE 4096u	/* bytes of one of their values */
+#define LIMIT_LAUNCH_LIMITS 4096u	/* bytes of declarations that narrow one run */
+#define LIMIT_LAUNCH_JOB (LIMIT_SOURCE + 32u * 1024) /* bytes of all of it */
+#define LIMIT_MCP_RUNS 8		/* at a time, unless the operator says other */
+#define LIMIT_MCP_RUNS_CALLER 4		/* of one caller */
+#define LIMIT_MCP_RUNS_MOST 64		/* that the operator may say */
+#define LIMIT_MCP_ANSWER (32u * 1024 * 1024) /* bytes of a run's answer that the front takes */
+#define LIMIT_MCP_CHECKS 8		/* programs checked at the same time; others wait */
+#define LIMIT_MCP_CHECK_ANSWER (4u * 1024 * 1024) /* bytes */
+
 #endif

@@ -4,6 +4,7 @@
  * What decodes must encode to the same bytes.
  */
 #include "base/limits.h"
+#include "deal/launch.h"
 #include "deal/manifest_codec.h"
 #include "deal/msg.h"
 #include "deal/tls.h"
@@ -34,6 +35,24 @@ static void messages(Bytes in, char from)
 			continue;
 		}
 		same(wr_done(&w), bytes_slice(in, at, c.off));
+	}
+}
+
+/* What a taken-over front asks of the launcher. */
+static void launch(Bytes in)
+{
+	Writer w = writer(out, sizeof out);
+	LaunchAsk a;
+	LaunchJob j;
+
+	if (launch_ask_get(in, &a)) {
+		launch_ask_put(&a, out);
+		same(BYTES(out, LAUNCH_ASK), in);
+	}
+	if (launch_job_get(in, &j)) {
+		if (!launch_job_put(&w, &j))
+			abort();
+		same(wr_done(&w), in);
 	}
 }
 
@@ -69,6 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (const char *from = "EGOPC"; *from; from++)
 		messages(BYTES(data, size), *from);
 	tls(BYTES(data, size));
+	launch(BYTES(data, size));
 	arena_init(&a, memory, sizeof memory, NULL);
 	if (!manifest_decode(BYTES(data, size), &a, &m)) {
 		if (!manifest_encode(&m, &w))
