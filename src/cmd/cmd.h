@@ -28,6 +28,7 @@ extern const Command cmd_policy;
 extern const Command cmd_approve;
 extern const Command cmd_ledger;
 extern const Command cmd_audit;
+extern const Command cmd_mcp;
 extern const Command cmd_doc;
 extern const Command cmd_version;
 extern const Command cmd_help;

@@ -3,12 +3,11 @@
  * sonde check: may this program run, and what would it do?  Needs no privilege and
  * looks nothing up.
  */
-#include "base/json.h"
 #include "base/limits.h"
+#include "cmd/check_report.h"
 #include "cmd/cmd.h"
 #include "cmd/engine.h"
 #include "cmd/params.h"
-#include "deal/manifest_codec.h"
 #include "gate/run.h"
 #include "lang/check_text.h"
 
@@ -31,33 +30,24 @@ static const Opt check_opts[] = {
 
 typedef struct Check {
 	Arena a;
-	DiagList diags;
-	Manifest manifest;
-	bool has_manifest;
-	Str why;
+	CheckReport report;
 } Check;
 
 static void on_event(void *ctx, const Msg *m)
 {
 	Check *c = ctx;
 
-	if (m->type == MSG_DIAG)
-		cmd_take_diag(&c->a, &c->diags, m);
-	else if (m->type == MSG_CHECKED)
-		c->has_manifest = manifest_decode(m->checked.manifest, &c->a, &c->manifest) == NULL;
-	else if (m->type == MSG_FAIL)
-		c->why = str_printf(&c->a, "%.*s: %.*s", (int)m->fail.code.n, (const char *)m->fail.code.p,
-				    (int)m->fail.message.n, (const char *)m->fail.message.p);
+	check_report_event(&c->report, m);
 }
 
 static void print_text(Check *c, const CheckOptions *o, Str name, Str text, int exit)
 {
 	Sb out = sb(&c->a);
 
-	cmd_print_diags(&c->a, &c->diags, name, text, STDERR_FILENO);
-	if (exit || !c->has_manifest)
+	cmd_print_diags(&c->a, &c->report.diags, name, text, STDERR_FILENO);
+	if (exit || !c->report.has_manifest)
 		return;
-	check_text(&c->manifest, text, o->explain, &out);
+	check_text(&c->report.manifest, text, o->explain, &out);
 	sb_printf(&out, "sha256 %.*s\n", STR_ARG(cmd_sha256(&c->a, text)));
 	cmd_write(STDOUT_FILENO, sb_done(&out));
 }
@@ -65,19 +55,8 @@ static void print_text(Check *c, const CheckOptions *o, Str name, Str text, int 
 static void print_json(Check *c, Str text, int exit)
 {
 	Sb out = sb(&c->a);
-	Json j = json(&out);
 
-	json_open(&j, '{');
-	json_kstr(&j, "sha256", cmd_sha256(&c->a, text));
-	cmd_json_diags(&j, &c->diags, text);
-	json_key(&j, "manifest");
-	if (c->has_manifest)
-		check_json(&c->manifest, text, &j);
-	else
-		json_null(&j);
-	json_kint(&j, "exit", exit);
-	json_close(&j, '}');
-	sb_char(&out, '\n');
+	check_report_json(&c->report, text, exit, &out);
 	cmd_write(STDOUT_FILENO, sb_done(&out));
 }
 
@@ -89,7 +68,7 @@ static int run_check(const Command *cmd, const void *options)
 	char why[RUN_WHY];
 
 	(void)cmd;
-	c.diags.a = &c.a;
+	check_report_init(&c.report, &c.a);
 	int exit = cmd_read_program(&c.a, &o->args, o->text, &job.name, &job.text);
 
 	if (exit)
@@ -107,8 +86,9 @@ static int run_check(const Command *cmd, const void *options)
 			   .record_fd = -1 };
 	exit = gate_run(&run, why);
 
-	if (exit && !c.diags.errors)
-		return cmd_fail(exit, "%.*s%s", STR_ARG(c.why), why);
+	if (exit && !c.report.diags.errors)
+		return cmd_fail(exit, "%.*s%s%.*s%s", STR_ARG(c.report.fail_code), c.report.fail_code.n ? ": " : "",
+				STR_ARG(c.report.fail_text), why);
 	if (o->json)
 		print_json(&c, job.text, exit);
 	else

@@ -8,7 +8,6 @@
 #include "cmd/cmd.h"
 #include "cmd/ledgers.h"
 #include "cmd/policies.h"
-#include "gate/purse.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,11 +62,6 @@ static int write_policy(Arena *a, Str text)
 
 /* ---- show, check ---- */
 
-typedef struct HourUse {
-	const char *session;
-	LedgerCount used;
-} HourUse;
-
 static void builtin_text(Sb *out)
 {
 	bool first = true;
@@ -84,37 +78,6 @@ static void builtin_text(Sb *out)
 		     "zone(all)\n");
 }
 
-static void find_used(void *ctx, char kind, const LedgerRow *r, int64_t now)
-{
-	HourUse *u = ctx;
-
-	if (kind == 's' && strcmp(r->name, u->session) == 0)
-		u->used = ledger_row_sum(r, LEDGER_HOUR, now);
-}
-
-/* The lowest bound of all policies, and what of it is used; nothing if there is none. */
-static void hour_text(Arena *a, const PolicyList *list, Sb *out)
-{
-	LedgerCount most = purse_hour_bounds(list->p, list->n);
-	HourUse u = { .session = ledgers_session(a) };
-	Ledger l;
-	const char *why = ledgers_open(a, &l);
-
-	if (!why) {
-		why = ledger_each(&l, find_used, &u);
-		ledgers_close(&l);
-	}
-	for (unsigned k = 0; k < LEDGER_N; k++) {
-		if (most.v[k] == UINT64_MAX)
-			continue;
-		sb_printf(out, "# hour_%s=%llu: ", ledger_kind_name((LedgerKind)k), (unsigned long long)most.v[k]);
-		if (why)
-			sb_printf(out, "nothing can be sent: %s\n", why);
-		else
-			sb_printf(out, "%llu used by %s in the last hour\n", (unsigned long long)u.used.v[k], u.session);
-	}
-}
-
 static int show(Arena *a, const PolicyOptions *o)
 {
 	Policies p;
@@ -128,21 +91,13 @@ static int show(Arena *a, const PolicyOptions *o)
 		return cmd_fail(SONDE_EXIT_POLICY, "%.*s", STR_ARG(why));
 	if (!p.installed)
 		builtin_text(&out);
-	for (unsigned i = 0; i < p.n; i++) {
-		sb_cstr(&out, "# ");
-		escape_line(&out, p.file[i].path);
-		sb_char(&out, '\n');
-		for (size_t at = 0; at < p.file[i].text.n;) {
-			LineCol line = line_col(p.file[i].text, (uint32_t)at);
+	policies_text(&p, &out);
+	Ledger l;
+	const char *session = ledgers_session(a), *fault = ledgers_open(a, &l);
 
-			escape_source(&out, line.text);
-			sb_char(&out, '\n');
-			at = (size_t)(line.text.p - p.file[i].text.p) + line.text.n + 1;
-		}
-	}
-	if (p.n + !p.installed > 1)
-		sb_cstr(&out, "# all of these hold at once\n");
-	hour_text(a, &list, &out);
+	ledgers_hour_text(&list, fault ? NULL : &l, fault, session, &out);
+	if (!fault)
+		ledgers_close(&l);
 	return cmd_write(1, sb_done(&out)) ? SONDE_EXIT_OK : SONDE_EXIT_ENVIRONMENT;
 }
 

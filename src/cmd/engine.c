@@ -32,7 +32,9 @@ static void say(Process *p, const Msg *m)
 {
 	Writer w = writer(p->buf, LIMIT_MSG + 8);
 
-	if (!msg_put(&w, m))
+	if (p->job->told)
+		p->job->told(p->job->told_ctx, m);
+	else if (!msg_put(&w, m))
 		p->unsaid = m->type;
 	else if (write(p->out_fd, w.p, w.n) < 0)
 		_exit(SONDE_EXIT_ENVIRONMENT); /* nobody listens any more */

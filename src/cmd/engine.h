@@ -6,6 +6,7 @@
 #ifndef SONDE_CMD_ENGINE_H
 #define SONDE_CMD_ENGINE_H
 
+#include "deal/msg.h"
 #include "deal/record.h"
 #include "lang/facts.h"
 
@@ -18,6 +19,9 @@ typedef struct EngineJob {
 	bool check;            /* stop behind the checker */
 	bool explain;          /* diagnostics with their path */
 	uint64_t output_limit; /* bytes; 0: the default */
+	/* check: who hears in this very process what would be written to out_fd; or NULL */
+	void (*told)(void *ctx, const Msg *m);
+	void *told_ctx;
 	const struct Record *record; /* replay: behind this, not behind a gate; or NULL */
 } EngineJob;
 

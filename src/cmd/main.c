@@ -10,7 +10,7 @@
 
 const Command *const commands[] = { &cmd_run,	 &cmd_check, &cmd_replay, &cmd_fmt,  &cmd_policy,
 				    &cmd_ledger, &cmd_approve,
-				    &cmd_audit,	 &cmd_doc,   &cmd_help,	  &cmd_version, NULL };
+				    &cmd_audit,	 &cmd_mcp,   &cmd_doc,   &cmd_help,	  &cmd_version, NULL };
 
 static const Command *find(const char *name)
 {

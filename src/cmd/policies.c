@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/policies.h"
 
+#include "base/escape.h"
 #include "base/limits.h"
 #include "cmd/cmd.h"
 #include "lang/decl.h"
@@ -103,4 +104,24 @@ bool policies_parse(void *ctx, Arena *a, PolicyList *ret_list, Str *ret_why)
 		return false;
 	}
 	return true;
+}
+
+void policies_text(const Policies *p, Sb *out)
+{
+	for (unsigned i = 0; i < p->n; i++) {
+		Str text = p->file[i].text;
+
+		sb_cstr(out, "# ");
+		escape_line(out, p->file[i].path);
+		sb_char(out, '\n');
+		for (size_t at = 0; at < text.n;) {
+			LineCol line = line_col(text, (uint32_t)at);
+
+			escape_source(out, line.text);
+			sb_char(out, '\n');
+			at = (size_t)(line.text.p - text.p) + line.text.n + 1;
+		}
+	}
+	if (p->n + !p->installed > 1)
+		sb_cstr(out, "# all of these hold at once\n");
 }

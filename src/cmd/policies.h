@@ -26,6 +26,9 @@ bool policies_read_one(Arena *a, const char *path, bool system, PolicyFile *ret_
 /* RunOptions.policies: ctx is a Policies. */
 bool policies_parse(void *ctx, Arena *a, PolicyList *ret_list, Str *ret_why);
 
+/* All of them as they stand in their files, each behind a comment with its path. */
+void policies_text(const Policies *p, Sb *out);
+
 /* DeclsReader over lang's. */
 bool policies_reader(void *ctx, Str text, Arena *a, DiagList *diags, Decls *ret_decls);
 

@@ -31,6 +31,11 @@ enum { RUN_BUF = 512 * 1024, END_PATIENCE_MS = 5000, KEEP = 4 };
 
 #define ENGINE_PATIENCE_NS INT64_C(1000000000)
 
+/* How long who was asked to end may take, before the engine and then the gate are killed:
+ * where somebody waits for what is known, and where nobody does. */
+#define STOP_SOFT_NS INT64_C(2000000000)
+#define STOP_CUT_NS INT64_C(400000000)
+
 typedef struct Run {
 	const RunOptions *o;
 	char *why;
@@ -41,6 +46,8 @@ typedef struct Run {
 	const char *user; /* who the processes are */
 	uint8_t *buf;
 	bool interrupted;
+	int control_fd;	  /* -1: none, or it has ended */
+	int64_t kill_at, patience; /* a stop by control: 0: none yet */
 	bool gate_ended;  /* GATE_END came */
 	int gate_exit, engine_exit;
 	bool engine_told; /* DONE came, with the exit code */
@@ -281,6 +288,8 @@ static int start(Run *r)
 		e = sandbox_leave_root(0, &r->user);
 	if (!e)
 		e = sandbox_caps_keep(0);
+	if (!e && r->o->bare && !r->o->bare(r->o->event_ctx))
+		e = -ECANCELED;
 	if (!e)
 		e = fork_engine(r);
 	if (!e && r->o->mode == RUN_GATE)
@@ -364,7 +373,48 @@ static void interrupt(Run *r)
 	r->interrupted = true;
 }
 
-enum { EV_OUT, EV_GATE, EV_ENGINE, EV_N };
+/* What was sent so far is known at once; whoever is deaf to it is killed, the gate last,
+ * whose end is the end of emission and which netd cleans up after. */
+static void control_stop(Run *r, int64_t patience)
+{
+	if (r->cmd_gate[0] >= 0 && !r->interrupted)
+		proc_send(r->cmd_gate[0], BYTES("i", 1), NULL, 0);
+	else if (r->o->mode != RUN_GATE)
+		proc_kill(&r->engine);
+	r->interrupted = true;
+	if (!r->kill_at || patience < r->patience) {
+		r->patience = patience;
+		r->kill_at = clock_mono_ns() + patience;
+	}
+}
+
+static void control_take(Run *r)
+{
+	char c;
+	ssize_t n = recv(r->control_fd, &c, 1, MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n == 1 && c == RUN_STOP_SOFT) {
+		control_stop(r, STOP_SOFT_NS);
+		return;
+	}
+	r->control_fd = -1; /* the caller's to close */
+	control_stop(r, STOP_CUT_NS);
+}
+
+static void control_due(Run *r)
+{
+	int64_t now = clock_mono_ns();
+
+	if (!r->kill_at || now < r->kill_at)
+		return;
+	proc_kill(&r->engine);
+	if (now >= r->kill_at + r->patience)
+		proc_kill(&r->loader);
+}
+
+enum { EV_OUT, EV_GATE, EV_ENGINE, EV_CONTROL, EV_N };
 
 static int run_poll(Run *r, int64_t wait_ns, short revents[EV_N])
 {
@@ -372,6 +422,7 @@ static int run_poll(Run *r, int64_t wait_ns, short revents[EV_N])
 		[EV_OUT] = { .fd = r->engine_out[1], .events = POLLIN },
 		[EV_GATE] = { .fd = r->cmd_gate[0], .events = POLLIN },
 		[EV_ENGINE] = { .fd = r->engine.fd, .events = POLLIN },
+		[EV_CONTROL] = { .fd = r->control_fd, .events = POLLIN },
 	};
 	struct timespec t = { .tv_sec = wait_ns / 1000000000, .tv_nsec = wait_ns % 1000000000 };
 	sigset_t none;
@@ -426,6 +477,8 @@ static void serve_last(Run *r)
 		short ev[EV_N];
 
 		run_poll(r, ENGINE_PATIENCE_NS / 10, ev);
+		if (ev[EV_CONTROL])
+			control_take(r);
 		if (ev[EV_OUT])
 			take(r, &r->engine_out[1], 'O');
 		if (ev[EV_ENGINE])
@@ -441,9 +494,12 @@ static void serve(Run *r)
 
 	while (running(r) && !r->gate_ended) {
 		short ev[EV_N];
-		int n = run_poll(r, r->o->tick_ns, ev);
+		int n = run_poll(r, r->kill_at ? STOP_CUT_NS / 4 : r->o->tick_ns, ev);
 
 		interrupt(r);
+		if (ev[EV_CONTROL])
+			control_take(r);
+		control_due(r);
 		if (r->o->tick_ns && (n == 0 || clock_mono_ns() >= next)) {
 			next = clock_mono_ns() + r->o->tick_ns;
 			r->o->tick(r->o->event_ctx);
@@ -529,6 +585,7 @@ int gate_run(const RunOptions *o, char ret_why[RUN_WHY])
 		  .why = ret_why,
 		  .self_fd = proc_self_fd(),
 		  .engine_gate = { -1, -1 },
+		  .control_fd = o->control_fd > 0 ? o->control_fd : -1,
 		  .cmd_gate = { -1, -1 },
 		  .gate_netd = { -1, -1 },
 		  .engine_out = { -1, -1 },
@@ -548,7 +605,8 @@ int gate_run(const RunOptions *o, char ret_why[RUN_WHY])
 	e = start(&r);
 	if (e) {
 		proc_kill(&r.engine);
-		snprintf(ret_why, RUN_WHY, "the processes of a run can't be started: %s", strerror(-e));
+		if (e != -ECANCELED)
+			snprintf(ret_why, RUN_WHY, "the processes of a run can't be started: %s", strerror(-e));
 		return SONDE_EXIT_ENVIRONMENT;
 	}
 	serve(&r);

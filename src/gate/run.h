@@ -61,6 +61,14 @@ typedef struct RunOptions {
 	int64_t tick_ns;
 	void *event_ctx;
 
+	/* Runs in the caller when its capabilities are gone and before the first process is
+	 * made that sees the program: for a caller whose program is foreign, and who sets
+	 * what depends on it only here (or NULL).  False: nothing runs. */
+	bool (*bare)(void *ctx);
+	/* A socket (0: none) that stops the run: by the message RUN_STOP_SOFT as Ctrl-C does, with
+	 * what is known so far; by its end within a second, since nobody waits for it. */
+	int control_fd;
+
 	Str program_name, program; /* for messages that name a line of it */
 	bool zones_none;   /* where no policy says zone(): nothing may be looked up (mcp) */
 	int write_fd;      /* pcapng goes here, or -1 */
@@ -74,7 +82,7 @@ typedef struct RunOptions {
 			      sandbox layer that is missing is a warning, not the end */
 } RunOptions;
 
-enum { RUN_WHY = 512 };
+enum { RUN_WHY = 512, RUN_STOP_SOFT = 's' };
 
 /* Runs it all.  Returns the exit code of `sonde` (base/exits.h); for one that is
  * not 0 and that nobody told by an event, ret_why has a sentence, else "". */
