@@ -257,10 +257,14 @@ static void audit(Launcher *l, const LaunchAsk *ask, int control)
 
 static void do_ask(Launcher *l, const LaunchAsk *ask, const int *fds)
 {
-	static const uint8_t control_at[LAUNCH_N] = { [LAUNCH_RUN] = 2, [LAUNCH_POLICY] = 1, [LAUNCH_AUDIT] = 0 };
+	static const uint8_t control_at[LAUNCH_N] = {
+		[LAUNCH_RUN] = 2, [LAUNCH_POLICY] = 1, [LAUNCH_LOCAL] = 1, [LAUNCH_AUDIT] = 0
+	};
 	int control = fds[control_at[ask->op]];
 
-	if (ask->op == LAUNCH_AUDIT)
+	if (ask->op == LAUNCH_LOCAL)
+		say(control, false, "this server does not tell what listens here");
+	else if (ask->op == LAUNCH_AUDIT)
 		audit(l, ask, control);
 	else
 		start_child(l, ask, fds, control);
@@ -269,7 +273,7 @@ static void do_ask(Launcher *l, const LaunchAsk *ask, const int *fds)
 /* False: the front is gone, or is not what it was. */
 static bool take_ask(Launcher *l)
 {
-	static const uint8_t want[LAUNCH_N] = { [LAUNCH_RUN] = 3, [LAUNCH_POLICY] = 2, [LAUNCH_AUDIT] = 1 };
+	static const uint8_t want[LAUNCH_N] = { [LAUNCH_RUN] = 3, [LAUNCH_POLICY] = 2, [LAUNCH_LOCAL] = 2, [LAUNCH_AUDIT] = 1 };
 	uint8_t buf[LAUNCH_ASK + 1];
 	int fds[LAUNCH_FDS] = { -1, -1, -1 };
 	size_t n = 0;

@@ -84,6 +84,9 @@ static bool bare(RunJob *run)
 	run->name = m->job.name;
 	run->text = m->job.text;
 	run->param = p;
+	if (m->job.limits.n) /* there is room: the server's own are counted at the start */
+		run->policies.file[run->policies.n++] =
+			(PolicyFile){ .path = STR("limits of the call"), .text = m->job.limits, .regular = true };
 	run->nparam = m->job.nparam;
 	return true;
 }

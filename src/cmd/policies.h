@@ -12,7 +12,7 @@
 #include "gate/run.h"
 
 typedef struct Policies {
-	PolicyFile file[OPT_LIST_MAX + 2];
+	PolicyFile file[OPT_LIST_MAX + 4]; /* the system's, the environment's; of agents, the caller's and the call's */
 	unsigned n;
 	bool installed; /* file[0] is the system's */
 } Policies;

@@ -75,6 +75,8 @@ static void set_program(RunJob *j)
 	j->say.source = j->report.opt.source = j->engine.text = j->run.program = j->text;
 	j->engine.param = j->param;
 	j->engine.nparam = j->nparam;
+	j->engine.policy = policy_pairs(j->a, &j->policies);
+	j->engine.npolicy = j->policies.n;
 	j->run.params = params_text(j->a, j->param, j->nparam);
 }
 
@@ -95,8 +97,6 @@ static void fill_in(RunJob *j)
 	if (!j->seed_set)
 		j->say.seed = draw_seed();
 	j->engine.output_limit = j->say.max_output;
-	j->engine.policy = policy_pairs(j->a, &j->policies);
-	j->engine.npolicy = j->policies.n;
 	r->engine_main = engine_process;
 	r->engine_ctx = &j->engine;
 	r->engine_memory = LIMIT_ENGINE_MEMORY;

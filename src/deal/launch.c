@@ -178,6 +178,7 @@ static void x_job(Walk *k, LaunchJob *j)
 	x_magic(k);
 	x_str(k, &j->name, LIMIT_NAME);
 	x_str(k, &j->text, LIMIT_SOURCE);
+	x_str(k, &j->limits, LIMIT_LAUNCH_LIMITS);
 	x_u32(k, &j->nparam);
 	k->bad |= j->nparam > LIMIT_LAUNCH_PARAMS;
 	for (uint32_t i = 0; i < j->nparam && !k->bad; i++) {

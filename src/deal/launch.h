@@ -11,6 +11,7 @@
  * Descriptors of an ask, in this order:
  *   RUN     the job (launch_job), the answer's pipe to write to, a control socket
  *   POLICY  the answer's pipe, a control socket
+ *   LOCAL   the answer's pipe, a control socket
  *   AUDIT   a control socket
  *
  * The answer of a run is lines of JSON: {"progress":{..}} while it lasts, and last the
@@ -28,7 +29,7 @@
 #include "base/sha256.h"
 #include "base/str.h"
 
-typedef enum LaunchOp { LAUNCH_NONE, LAUNCH_RUN, LAUNCH_POLICY, LAUNCH_AUDIT, LAUNCH_N } LaunchOp;
+typedef enum LaunchOp { LAUNCH_NONE, LAUNCH_RUN, LAUNCH_POLICY, LAUNCH_LOCAL, LAUNCH_AUDIT, LAUNCH_N } LaunchOp;
 
 enum {
 	LAUNCH_NAME = 48,  /* bytes of a caller's name, with its end */
@@ -42,7 +43,7 @@ enum {
 /* Texts are printable ASCII and end in a zero byte. */
 typedef struct LaunchAsk {
 	uint8_t op;
-	bool approved; /* RUN: the caller's user has just approved `approve` by a form */
+	bool approved; /* RUN: the caller's user has approved the run of that hash by a form */
 	Hash approve;
 	uint32_t max_output; /* RUN: bytes; 0: the default */
 	char caller[LAUNCH_NAME];
@@ -69,9 +70,10 @@ typedef struct LaunchParam {
 	Str name, value;
 } LaunchParam;
 
-/* A program and the values of its params. */
+/* A program, the values of its params, and declarations that narrow this run alone (may be
+ * empty). */
 typedef struct LaunchJob {
-	Str name, text;
+	Str name, text, limits;
 	LaunchParam param[LIMIT_LAUNCH_PARAMS];
 	uint32_t nparam;
 } LaunchJob;

@@ -95,7 +95,8 @@ static void test_said(void **state)
 
 static LaunchJob job(void)
 {
-	LaunchJob j = { .name = STR("ping_host"), .text = STR("print(1)\n"), .nparam = 2 };
+	LaunchJob j = { .name = STR("ping_host"), .text = STR("print(1)\n"), .limits = STR("budget(packets=9)"),
+			.nparam = 2 };
 
 	j.param[0] = (LaunchParam){ STR("host"), STR("10.0.0.1") };
 	j.param[1] = (LaunchParam){ STR("text"), { "a\0\xff=b", 5 } };
@@ -110,7 +111,7 @@ static void test_job_round_trip(void **state)
 	(void)state;
 	assert_true(launch_job_put(&w, &j));
 	assert_true(launch_job_get(wr_done(&w), &back));
-	assert_true(str_eq(back.name, j.name) && str_eq(back.text, j.text));
+	assert_true(str_eq(back.name, j.name) && str_eq(back.text, j.text) && str_eq(back.limits, j.limits));
 	assert_int_equal(back.nparam, 2);
 	assert_true(str_is(back.param[0].name, "host") && str_is(back.param[0].value, "10.0.0.1"));
 	assert_true(str_eq(back.param[1].value, j.param[1].value));

@@ -17,6 +17,7 @@ typedef struct RunAsk {
 	const char *text;
 	const RunParam *param;
 	unsigned nparam;
+	const char *limits;  /* declarations that narrow this run alone, as "budget(packets=100)"; NULL: none */
 	unsigned max_output; /* bytes; 0: the default */
 	int deadline_ms;     /* then it is interrupted: what is known so far is the answer */
 	const char *approve; /* a hash that this caller's user has just approved by a form, or NULL */
@@ -24,19 +25,24 @@ typedef struct RunAsk {
 
 /* Runs it behind the gate and waits.  The object of doc/run.schema.json (new), with
  * "deadline": true if it was interrupted for that; NULL: *ret_why says why nothing ran
- * (too many at a time, launcher gone, cancelled).  Tells progress while it runs.  A cancelled call stops
+ * (too many at a time, launcher gone, cancelled), a sentence good until the thread's next
+ * call.  Tells progress while it runs.  A cancelled call stops
  * the run: the gate is closed within a second. */
 json_t *runs_run(Call *c, const RunAsk *ask, const char **ret_why);
 
 /* The object of doc/check.schema.json (new); NULL as above. */
 json_t *runs_check(Call *c, const RunAsk *ask, const char **ret_why);
 
+/* What listens on this host (sys/listeners.h), with the processes that only the launcher may
+ * see (new); NULL as above. */
+json_t *runs_local(Call *c, const char **ret_why);
+
 /* A line for the log of all calls (gate/log.h); false: it could not be written, and
  * the call must not be answered as done. */
 bool runs_audit(Call *c, const char *tool, const char *args_sha256, const char *outcome, const char *finding_id);
 
 /* What this caller may do, as text of a policy file's declarations: intersection in words,
- * for sonde://policy (new string, free()). */
+ * for sonde://policy (new string, free()); NULL as above. */
 char *runs_policy(Call *c, const char **ret_why);
 
 #endif
