@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "cmd/cmd.h"
+#include "cmd/mcp_keys.h"
 #include "gate/run.h"
 
 #define FRONT(field) offsetof(McpOptions, field)
@@ -24,12 +25,16 @@ static const Opt mcp_opts[] = {
 	{ "host", 0, OPT_LIST, "NAME", FRONT(host), "a name by which clients may call this server; may be repeated" },
 	{ "max-runs", 0, OPT_UINT, "N", FRONT(max_runs), "runs at a time; 8 if not given" },
 	{ "max-runs-caller", 0, OPT_UINT, "N", FRONT(max_runs_caller), "runs at a time of one caller; 4 if not given" },
+	{ "subject", 0, OPT_STR, "TEXT", FRONT(subject), "key add: this caller is known by a token's subject, not by a key" },
+	{ "until", 0, OPT_STR, "DAY", FRONT(until), "key add: the last day that it is good, YYYY-MM-DD" },
 };
 
 static int run_mcp(const Command *c, const void *options)
 {
 	const McpOptions *o = options;
 
+	if (o->args.n && strcmp(o->args.v[0], "key") == 0)
+		return mcp_key(o);
 	if (o->args.n)
 		return cmd_fail(SONDE_EXIT_USAGE, "mcp %s: there is no such thing; see: sonde %s --help", o->args.v[0], c->name);
 	return mcp_serve(o);
@@ -37,11 +42,14 @@ static int run_mcp(const Command *c, const void *options)
 
 const Command cmd_mcp = {
 	.name = "mcp",
-	.args = "",
+	.args = "[key add NAME | key list | key revoke NAME]",
 	.summary = "let agents use Sonde: an MCP server over stdio or HTTP",
 	.doc = "Speaks the Model Context Protocol on standard input and output, or over Streamable HTTP with --http. What an "
 	       "agent runs is held by the gate under the installed policy, which must be there, each --policy and the "
-	       "caller's own; it is charged to the caller's session in the ledger, and each call is a line of the log.",
+	       "caller's own; it is charged to the caller's session in the ledger, and each call is a line of the log.\n\n"
+	       "key add makes an API key for a caller and shows it once; --policy is the caller's own, which narrows further. "
+	       "The file (" MCP_KEYS_PATH ", or --keys) has its hash; it may be read by all and is read anew when it changes. "
+	       "key revoke takes a caller's keys away, or one by its id in key list.",
 	.opts = mcp_opts,
 	.nopts = sizeof mcp_opts / sizeof mcp_opts[0],
 	.max_args = OPT_LIST_MAX,

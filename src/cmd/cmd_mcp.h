@@ -24,10 +24,15 @@ typedef struct McpOptions {
 	const char *http, *keys, *tls_cert, *tls_key, *jwks, *issuer, *audience, *resource;
 	OptList origin, host;
 	OptUint max_runs, max_runs_caller;
+	/* mcp key add */
+	const char *subject, *until;
 } McpOptions;
 
 /* Serves until the front ends, or a signal comes; the exit code of sonde. */
 int mcp_serve(const McpOptions *o);
+
+/* mcp key ..: the file of those who may ask over HTTP. */
+int mcp_key(const McpOptions *o);
 
 /* What is to be in force for a caller: the installed policy, the server's, his own.  False
  * after saying on standard error why there is none. */
