@@ -1,27 +1,131 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A name in the file of keys is what counts: a token whose subject has no row there is
+ * nobody's, whatever its issuer says.  Whatever can't be read refuses everybody.
+ */
 #include "mcp/auth.h"
 
+#include "deal/keys.h"
+#include "mcp/auth_file.h"
+#include "mcp/auth_jwt.h"
+#include "mcp/http_head.h"
+
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 struct Auth {
+	pthread_mutex_t lock;
 	bool open;
+	AuthFile keys, jwks;
+	JwtKeys *jwt;
+	const char *issuer, *audience;
+	char resource[512];
 };
 
-Auth *auth_new(const ServerOptions *o, char ret_why[256])
+static void say(const char *why)
+{
+	fprintf(stderr, "sonde mcp: %s: nobody is let in by it\n", why);
+}
+
+/* ---- files, under the lock ---- */
+
+static bool keys_fresh(Auth *a, char why[AUTH_WHY])
+{
+	AuthFileSaid said = auth_file_look(&a->keys, why);
+	const char *what;
+	unsigned line;
+
+	if (said == AUTH_FILE_NEW && !keys_check((Str){ a->keys.text, a->keys.n }, &line, &what)) {
+		snprintf(why, AUTH_WHY, "%s:%u: %s", a->keys.path, line, what);
+		auth_file_free(&a->keys);
+		said = AUTH_FILE_BAD;
+	}
+	return said != AUTH_FILE_BAD;
+}
+
+static bool jwks_fresh(Auth *a, char why[AUTH_WHY])
+{
+	AuthFileSaid said = auth_file_look(&a->jwks, why);
+	const char *what;
+
+	if (said == AUTH_FILE_SAME && a->jwks.text)
+		return true;
+	if (said != AUTH_FILE_SAME || !a->jwks.text) {
+		jwt_keys_free(a->jwt);
+		a->jwt = NULL;
+	}
+	if (said == AUTH_FILE_NEW && !(a->jwt = jwt_keys_new((Str){ a->jwks.text, a->jwks.n }, &what))) {
+		snprintf(why, AUTH_WHY, "%s: %s", a->jwks.path, what);
+		auth_file_free(&a->jwks);
+		said = AUTH_FILE_BAD;
+	}
+	return said != AUTH_FILE_BAD;
+}
+
+static void refresh(Auth *a)
+{
+	char why[AUTH_WHY];
+
+	if (a->keys.path && !keys_fresh(a, why))
+		say(why);
+	if (a->jwks.path && !jwks_fresh(a, why))
+		say(why);
+}
+
+/* ---- the start ---- */
+
+/* What goes into a header and into JSON as it is. */
+static bool is_url(const char *s)
+{
+	if (strncmp(s, "https://", 8) != 0 && strncmp(s, "http://", 7) != 0)
+		return false;
+	for (; *s; s++)
+		if (*s <= ' ' || *s > '~' || *s == '"' || *s == '\\')
+			return false;
+	return true;
+}
+
+static const char *options_fault(const ServerOptions *o, const char *resource)
+{
+	if (!o->jwks)
+		return o->issuer ? "--issuer is of tokens, which need --jwks" : NULL;
+	if (!o->keys)
+		return "--jwks needs --keys: a token's subject has a row there (sonde mcp key add NAME --subject SUBJECT)";
+	if (!o->issuer || !is_url(o->issuer))
+		return "--jwks needs --issuer URL, whose tokens these are";
+	if (!is_url(resource) || !strchr(strstr(resource, "//") + 2, '/') || strlen(resource) > 400)
+		return "--resource takes the URL of this server as clients have it, https://sonde.example.com/mcp";
+	return NULL;
+}
+
+Auth *auth_new(const ServerOptions *o, const char *url, char ret_why[256])
 {
 	Auth *a = calloc(1, sizeof *a);
+	const char *resource = o->resource ? o->resource : url, *fault = options_fault(o, resource);
 
-	if (!a) {
-		snprintf(ret_why, 256, "no memory");
+	if (!a || fault) {
+		snprintf(ret_why, 256, "%s", fault ? fault : "no memory");
+		free(a);
 		return NULL;
 	}
-	a->open = !o->keys && !o->jwks;
-	return a;
+	*a = (Auth){ .open = !o->keys && !o->jwks, .keys.path = o->keys, .jwks.path = o->jwks, .issuer = o->issuer };
+	snprintf(a->resource, sizeof a->resource, "%s", resource);
+	a->audience = o->audience ? o->audience : a->resource;
+	pthread_mutex_init(&a->lock, NULL);
+	if ((!a->keys.path || keys_fresh(a, ret_why)) && (!a->jwks.path || jwks_fresh(a, ret_why)))
+		return a;
+	auth_free(a);
+	return NULL;
 }
 
 void auth_free(Auth *a)
 {
+	auth_file_free(&a->keys);
+	auth_file_free(&a->jwks);
+	jwt_keys_free(a->jwt);
+	pthread_mutex_destroy(&a->lock);
 	free(a);
 }
 
@@ -30,22 +134,85 @@ bool auth_is_open(const Auth *a)
 	return a->open;
 }
 
+/* ---- who asks ---- */
+
+/* The name whose row has that hash or subject and is good today. */
+static bool find_row(const Auth *a, const Hash *hash, const char *subject, Caller *ret_who)
+{
+	Str text = { a->keys.text, a->keys.n };
+	uint32_t today = keys_today(time(NULL));
+	KeyRow r;
+
+	while (a->keys.text && keys_next(&text, &r) == 1) {
+		bool his = hash ? !r.by_subject && hash_eq(r.hash, *hash) : r.by_subject && str_is(r.subject, subject);
+
+		if (!his || !keys_row_good(&r, today))
+			continue;
+		snprintf(ret_who->name, sizeof ret_who->name, "%.*s", STR_ARG(r.name));
+		snprintf(ret_who->session, sizeof ret_who->session, "mcp %.*s", STR_ARG(r.name));
+		return true;
+	}
+	return false;
+}
+
+static bool known(Auth *a, Str credential, Caller *ret_who)
+{
+	JwtWant want = { .issuer = a->issuer, .audience = a->audience, .now = time(NULL) };
+	char subject[JWT_SUBJECT];
+	Hash hash;
+
+	if (keys_looks_like(credential)) {
+		hash = keys_hash(credential);
+		return find_row(a, &hash, NULL, ret_who);
+	}
+	return a->jwt && jwt_check(a->jwt, credential, &want, subject) && find_row(a, NULL, subject, ret_who);
+}
+
 AuthSaid auth_caller(Auth *a, Str authorization, Str api_key, Caller *ret_who)
 {
+	Str credential = api_key.p ? api_key : http_bearer(authorization);
+	bool ok;
+
 	*ret_who = (Caller){ .name = "", .session = "http" };
 	if (a->open)
 		return AUTH_OK;
-	return authorization.p || api_key.p ? AUTH_BAD : AUTH_NONE;
+	if (!authorization.p && !api_key.p)
+		return AUTH_NONE;
+	if ((authorization.p && api_key.p) || !credential.n)
+		return AUTH_BAD;
+	pthread_mutex_lock(&a->lock);
+	refresh(a);
+	ok = known(a, credential, ret_who);
+	pthread_mutex_unlock(&a->lock);
+	return ok ? AUTH_OK : AUTH_BAD;
 }
+
+/* ---- what clients are told ---- */
 
 char *auth_metadata(const Auth *a)
 {
-	(void)a;
-	return NULL;
+	json_t *o;
+	char *text;
+
+	if (!a->issuer)
+		return NULL;
+	o = json_pack("{s:s, s:[s], s:[s], s:s}", "resource", a->resource, "authorization_servers", a->issuer,
+		      "bearer_methods_supported", "header", "resource_name", "Sonde");
+	text = json_dumps(o, JSON_COMPACT);
+	json_decref(o);
+	return text;
 }
 
 void auth_challenge(const Auth *a, bool bad, char *buf, size_t cap)
 {
-	(void)a;
-	snprintf(buf, cap, bad ? "Bearer realm=\"sonde\", error=\"invalid_token\"" : "Bearer realm=\"sonde\"");
+	const char *error = bad ? ", error=\"invalid_token\"" : "";
+	const char *path = strstr(a->resource, "//");
+
+	path = path ? strchr(path + 2, '/') : NULL;
+	if (!a->issuer || !path) {
+		snprintf(buf, cap, "Bearer realm=\"sonde\"%s", error);
+		return;
+	}
+	snprintf(buf, cap, "Bearer realm=\"sonde\"%s, resource_metadata=\"%.*s" HTTP_METADATA "%s\"", error, (int)(path - a->resource),
+		 a->resource, path);
 }

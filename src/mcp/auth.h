@@ -10,8 +10,9 @@
 
 typedef struct Auth Auth;
 
-/* With the files of `o`.  NULL: ret_why (256 bytes) says what is wrong with them. */
-Auth *auth_new(const ServerOptions *o, char ret_why[256]);
+/* With the files of `o`, which stay in use; `url` is where we listen, the resource if none
+ * is given.  NULL: ret_why says what is wrong with them. */
+Auth *auth_new(const ServerOptions *o, const char *url, char ret_why[256]);
 void auth_free(Auth *a);
 
 /* Nobody has to say who he is: only where the server is reached from this machine alone. */

@@ -49,7 +49,7 @@ typedef struct Server {
 	struct MHD_Daemon *daemon;
 	pthread_mutex_t lock; /* of the list and of what is in it */
 	Conn *conns;
-	bool tls;
+	char *cert, *key; /* PEM; NULL: no TLS */
 } Server;
 
 static int64_t now_ms(void)
@@ -380,8 +380,15 @@ static void no_log(void *ctx, const char *fmt, va_list ap)
 static bool start(Server *s, int listen_fd)
 {
 	unsigned flags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ERROR_LOG;
+	struct MHD_OptionItem tls[] = {
+		{ MHD_OPTION_HTTPS_MEM_CERT, 0, s->cert },
+		{ MHD_OPTION_HTTPS_MEM_KEY, 0, s->key },
+		{ MHD_OPTION_HTTPS_PRIORITIES, 0, "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-CIPHER-ALL:+AES-256-GCM:+AES-128-GCM:+CHACHA20-POLY1305" },
+		{ MHD_OPTION_END, 0, NULL },
+	};
+	struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
 
-	s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, s,
+	s->daemon = MHD_start_daemon(flags | (s->cert ? MHD_USE_TLS : 0), 0, NULL, NULL, on_request, s,
 		MHD_OPTION_EXTERNAL_LOGGER, no_log, NULL,
 		MHD_OPTION_LISTEN_SOCKET, listen_fd,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
@@ -391,6 +398,7 @@ static bool start(Server *s, int listen_fd)
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)LIMIT_MCP_HEAD,
 		MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		MHD_OPTION_ARRAY, s->cert ? tls : none,
 		MHD_OPTION_END);
 	return s->daemon != NULL;
 }
@@ -425,12 +433,38 @@ static int fail(const char *why)
 	return SONDE_EXIT_ENVIRONMENT;
 }
 
+static int serve(Server *s, int signal_fd)
+{
+	const ServerOptions *o = s->o;
+	char why[256] = "", url[128];
+	int listen_fd;
+
+	if (!http_tls_files(o, &s->cert, &s->key, why))
+		return fail(why);
+	listen_fd = http_listen(o, &s->where, why);
+	if (listen_fd < 0)
+		return fail(why);
+	snprintf(url, sizeof url, "http%s://%s" HTTP_PATH, s->cert ? "s" : "", s->where.text);
+	s->auth = auth_new(o, url, why);
+	if (!s->auth)
+		return fail(why);
+	if (!s->where.loopback && (auth_is_open(s->auth) || !s->cert))
+		return fail("an address that others reach needs keys (--keys, --jwks) and TLS (--tls-cert, --tls-key)");
+	s->rules = (HttpRules){ .host = s->where.host, .origin = o->origin, .most_body = LIMIT_MCP_MESSAGE };
+	if (!start(s, listen_fd))
+		return fail(s->cert ? "the HTTP server did not start: are certificate and key PEM, and of each other?" :
+				      "the HTTP server did not start");
+	fprintf(stderr, "sonde mcp: listening on %s\n", url);
+	watch(s, signal_fd);
+	MHD_stop_daemon(s->daemon);
+	return SONDE_EXIT_OK;
+}
+
 int http_serve(Mcp *m, const ServerOptions *o)
 {
 	Server s = { .mcp = m, .o = o };
 	sigset_t stop;
-	char why[256];
-	int listen_fd, signal_fd;
+	int signal_fd, code;
 
 	sigemptyset(&stop);
 	sigaddset(&stop, SIGTERM);
@@ -439,25 +473,15 @@ int http_serve(Mcp *m, const ServerOptions *o)
 	signal_fd = signalfd(-1, &stop, SFD_CLOEXEC);
 	raise_files();
 	pthread_mutex_init(&s.lock, NULL);
-	s.auth = auth_new(o, why);
-	if (!s.auth)
-		return fail(why);
-	listen_fd = http_listen(o, &s.where, why);
-	if (listen_fd < 0)
-		return fail(why);
-	if (!s.where.loopback && (auth_is_open(s.auth) || !s.tls))
-		return fail("an address that others reach needs keys (--keys or --jwks) and TLS (--tls-cert, --tls-key)");
-	s.rules = (HttpRules){ .host = s.where.host, .origin = o->origin, .most_body = LIMIT_MCP_MESSAGE };
-	if (!start(&s, listen_fd))
-		return fail("the HTTP server did not start");
-	fprintf(stderr, "sonde mcp: listening on http%s://%s" HTTP_PATH "\n", s.tls ? "s" : "", s.where.text);
-	watch(&s, signal_fd);
-	MHD_stop_daemon(s.daemon);
+	code = serve(&s, signal_fd);
 	for (int ms = 0; exchange_count() && ms < END_WAIT_MS; ms += 10)
 		poll(NULL, 0, 10);
 	if (exchange_count())
 		_exit(SONDE_EXIT_OK); /* a handler still uses what would be freed */
-	auth_free(s.auth);
+	if (s.auth)
+		auth_free(s.auth);
+	free(s.cert);
+	free(s.key);
 	close(signal_fd);
-	return SONDE_EXIT_OK;
+	return code;
 }

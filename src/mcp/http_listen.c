@@ -2,11 +2,14 @@
 #include "mcp/http_listen.h"
 
 #include "base/str.h"
+#include "sys/io.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -101,4 +104,38 @@ int http_listen(const ServerOptions *o, HttpWhere *ret_where, char ret_why[256])
 	}
 	describe(&s, o, ret_where);
 	return fd;
+}
+
+enum { PEM_MOST = 256 * 1024 };
+
+static char *read_pem(const char *path, char ret_why[256])
+{
+	uint64_t n;
+	int fd = strncmp(path, "fd:", 3) == 0 && str_to_u64(str_c(path + 3), 1023, &n) ? (int)n : open(path, O_RDONLY | O_CLOEXEC);
+	char *text = malloc(PEM_MOST + 1);
+	ssize_t got = fd < 0 ? -errno : text ? io_read(fd, text, PEM_MOST + 1) : -ENOMEM;
+
+	if (fd >= 0)
+		close(fd);
+	if (got > 0 && got <= PEM_MOST) {
+		text[got] = 0;
+		return text;
+	}
+	snprintf(ret_why, 256, "%s: %s", path, got < 0 ? strerror((int)-got) : "no PEM");
+	free(text);
+	return NULL;
+}
+
+bool http_tls_files(const ServerOptions *o, char **ret_cert, char **ret_key, char ret_why[256])
+{
+	*ret_cert = *ret_key = NULL;
+	if (!o->tls_cert && !o->tls_key)
+		return true;
+	if (!o->tls_cert || !o->tls_key) {
+		snprintf(ret_why, 256, "--tls-cert and --tls-key need each other");
+		return false;
+	}
+	*ret_cert = read_pem(o->tls_cert, ret_why);
+	*ret_key = *ret_cert ? read_pem(o->tls_key, ret_why) : NULL;
+	return *ret_key != NULL;
 }
