@@ -105,6 +105,7 @@
 #define LIMIT_MCP_QUEUE (4u * 1024 * 1024) /* bytes of an answer that wait for a client to read them */
 #define LIMIT_MCP_FILES 8192		/* descriptors of the front */
 #define LIMIT_MCP_PAGE 100		/* rows of a list in one answer */
+#define LIMIT_MCP_SYMPTOM 4096		/* bytes of an argument of a prompt, but a program */
 
 /* ---- what they run ---- */
 #define LIMIT_LAUNCH_PARAMS 32		/* of one program that an agent runs */

@@ -7,6 +7,7 @@
 #include "cmd/cmd.h"
 #include "mcp/resources.h"
 #include "mcp/server.h"
+#include "mcp/skills.h"
 
 enum { LAUNCHER_FD = 3, CHECKER_FD = 4 };
 
@@ -22,6 +23,8 @@ int main(int argc, char **argv)
 		.tools_n = tools_n,
 		.resources = resources,
 		.prompts = prompts,
+		.extensions = SKILLS_EXTENSION,
+		.methods = skills_methods,
 		.max_runs = 16,
 		.max_runs_caller = 4,
 	};
