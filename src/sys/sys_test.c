@@ -8,6 +8,7 @@
 #include "sys/clock.h"
 #include "sys/hold.h"
 #include "sys/io.h"
+#include "sys/listeners.h"
 #include "sys/nft.h"
 #include "sys/packet.h"
 #include "sys/pcap_lib.h"
@@ -602,6 +603,35 @@ static void test_io_reads_all_and_tells_a_full_file(void **state)
 	close(full);
 }
 
+static void test_what_listens_is_told_with_its_process(void **state)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t n = sizeof at;
+	char want[128], text[65536];
+	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), idle = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), p[2];
+
+	(void)state;
+	NEED_NAMESPACE();
+	assert_int_equal(bind(s, (struct sockaddr *)&at, sizeof at), 0);
+	assert_int_equal(listen(s, 1), 0);
+	assert_int_equal(getsockname(s, (struct sockaddr *)&at, &n), 0);
+	assert_int_equal(pipe(p), 0);
+	assert_true(listeners_write(p[1]));
+	close(p[1]);
+	ssize_t got = io_read(p[0], text, sizeof text - 1);
+
+	assert_true(got > 0);
+	text[got] = 0;
+	snprintf(want, sizeof want,
+		 "{\"listeners\":[{\"proto\":\"tcp\",\"addr\":\"127.0.0.1\",\"port\":%d,\"uid\":%d,\"process\":\"sys_test\",\"pid\":%d}],",
+		 ntohs(at.sin_port), in_namespace && getuid() == 0 ? 0 : 65534, (int)getpid());
+	assert_memory_equal(text, want, strlen(want)); /* the one that only exists is none */
+	assert_non_null(strstr(text, "\"complete\":true}\n"));
+	close(p[0]);
+	close(s);
+	close(idle);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -624,6 +654,7 @@ int main(void)
 		cmocka_unit_test(test_the_kernel_is_kept_from_what_is_owned_and_gets_it_back),
 		cmocka_unit_test(test_the_table_goes_with_its_owner),
 		cmocka_unit_test(test_filters_are_compiled_and_run),
+		cmocka_unit_test(test_what_listens_is_told_with_its_process),
 	};
 
 	in_namespace = unshare(geteuid() == 0 ? CLONE_NEWNET : CLONE_NEWUSER | CLONE_NEWNET) == 0 && lo_up() == 0;
