@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A run on behalf of a tool: refusals with what helps, and the question to the client's
+ * user where policy wants a person.
+ */
+#include "mcp/tool_args.h"
+#include "mcp/tool_probe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *text_of(json_t *o, const char *name)
+{
+	return json_string_value(json_object_get(o, name));
+}
+
+bool probe_failed(Call *c, const Tool *t, json_t *run, ToolResult *ret_r)
+{
+	json_t *error = json_object_get(run, "error"), *diag = json_array_get(json_object_get(run, "diagnostics"), 0);
+	const char *why = text_of(error, "message"), *said = text_of(diag, "message");
+	const char *hash = text_of(json_object_get(run, "approval"), "hash");
+	json_int_t code = json_integer_value(json_object_get(run, "exit"));
+
+	(void)c;
+	if (hash)
+		return tool_refuse(ret_r, "policy wants a person for this: `sonde approve %s` on the server shows what would be sent and "
+					  "approves it; then call again. Nothing was sent.", hash);
+	if (json_is_true(json_object_get(run, "deadline")))
+		return tool_refuse(ret_r, "the time was up before there was a result; ask for less (fewer packets, fewer hops)");
+	if (code == 3)
+		return tool_refuse(ret_r, "policy refuses: %s. Do not try to get around it: the operator can allow it (sonde policy allow). "
+					  "sonde://policy tells what you may do.", why ? why : "it is not allowed");
+	if (code == 2)
+		return args_refuse(t, ret_r, "%s", said ? said : why ? why : "the arguments do not fit");
+	if (code == 4)
+		return tool_refuse(ret_r, "a bound was reached before there was a result: %s", why ? why : "budget spent");
+	return tool_refuse(ret_r, "it did not run: %s", why ? why : "no result came");
+}
+
+/* True: the user said yes. */
+static bool user_approves(Call *c, json_t *approval)
+{
+	const char *hash = text_of(approval, "hash");
+	json_t *answer, *schema, *line;
+	Text message = { 0 };
+	bool yes;
+	size_t i;
+
+	text_add(&message, "Sonde is asked to do what its policy wants a person for. This is all of it:\n");
+	json_array_foreach (json_object_get(approval, "rendering"), i, line)
+		text_add(&message, "\n%s", json_string_value(line) ? json_string_value(line) : "");
+	text_add(&message, "\n\n%s", hash);
+	schema = json_pack("{s:s, s:{s:{s:s, s:s, s:s}}, s:[s]}", "type", "object", "properties", "approve", "type", "boolean", "title",
+			   "Let it run once", "description", "Only if you have read what it would send", "required", "approve");
+	answer = call_elicit(c, "approve", message.p ? message.p : hash, schema, json_pack("{s:s}", "hash", hash));
+	free(message.p);
+	yes = answer && text_of(answer, "action") && strcmp(text_of(answer, "action"), "accept") == 0 &&
+	      json_is_true(json_object_get(json_object_get(answer, "content"), "approve"));
+	json_decref(answer);
+	return yes;
+}
+
+json_t *probe_ask(Call *c, const Tool *t, RunAsk *ask, ToolResult *ret_r)
+{
+	const char *why = NULL;
+	json_t *run = runs_run(c, ask, &why), *approval = json_object_get(run, "approval");
+
+	if (!run) {
+		tool_refuse(ret_r, "%s did not run: %s", t->name, why ? why : "no launcher");
+		return NULL;
+	}
+	if (!text_of(approval, "hash") || !json_is_true(json_object_get(approval, "form")) ||
+	    !call_can_elicit(c))
+		return run;
+	if (user_approves(c, approval)) {
+		ask->approve = text_of(approval, "hash");
+		json_t *again = runs_run(c, ask, &why);
+
+		json_decref(run);
+		if (!again)
+			tool_refuse(ret_r, "%s did not run: %s", t->name, why ? why : "no launcher");
+		return again;
+	}
+	if (!c->pending)
+		return run;
+	json_decref(run);
+	return NULL;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What sends nothing: this host's own state, and help with the language.
+ */
+#include "mcp/content.h"
+#include "mcp/tool_args.h"
+#include "mcp/tool_probe.h"
+#include "mcp/tools_inside.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_MOST = 200, WORDS = 8, HELP_MOST = 24000 };
+
+/* A kind of line of the program, the words behind it by name; the last takes the rest. */
+typedef struct LocalRow {
+	const char *line, *list;
+	const char *word[WORDS];
+} LocalRow;
+
+static const LocalRow rows[] = {
+	{ "interface", "interfaces", { "name", "state", "mtu", "mac", "addrs" } },
+	{ "route", "routes", { "dst", "gateway", "iface", "src", "mtu" } },
+	{ "neighbor", "neighbors", { "addr", "mac", "iface", "state" } },
+};
+
+static void read_row(json_t *into, char *line)
+{
+	char *word = strsep(&line, " ");
+
+	for (unsigned i = 0; word && i < sizeof rows / sizeof *rows; i++) {
+		json_t *list = json_object_get(into, rows[i].list), *row;
+
+		if (strcmp(word, rows[i].line) != 0)
+			continue;
+		if (!list) {
+			list = json_array();
+			json_object_set_new(into, rows[i].list, list);
+		}
+		if (json_array_size(list) >= ROWS_MOST)
+			return;
+		row = json_object();
+		for (unsigned k = 0; k < WORDS && rows[i].word[k] && line; k++) {
+			bool last = k + 1 == WORDS || !rows[i].word[k + 1];
+			char *v = last ? line : strsep(&line, " ");
+
+			if (strcmp(v, "-") != 0)
+				json_object_set_new(row, rows[i].word[k], json_string(v));
+		}
+		json_array_append_new(list, row);
+	}
+}
+
+static bool read_program(Call *c, const Tool *t, const char *what, json_t *into, ToolResult *ret_r)
+{
+	const RunParam p = { "what", what };
+	RunAsk ask = { .name = t->name, .text = probe_text_local_state, .param = &p, .nparam = 1, .max_output = 131072, .deadline_ms = 10000 };
+	json_t *run = probe_ask(c, t, &ask, ret_r);
+	bool ok = run && json_integer_value(json_object_get(run, "exit")) == 0;
+	Text all = run_text(run);
+	char *rest = all.p;
+
+	for (char *line; ok && rest && (line = strsep(&rest, "\n"));)
+		read_row(into, line);
+	if (run && !ok)
+		probe_failed(c, t, run, ret_r);
+	free(all.p);
+	json_decref(run);
+	return ok;
+}
+
+static bool read_listeners(Call *c, json_t *into, ToolResult *ret_r)
+{
+	const char *why = NULL;
+	json_t *l = runs_local(c, &why);
+
+	if (!l) {
+		tool_refuse(ret_r, "what listens here could not be read: %s", why ? why : "no launcher");
+		return false;
+	}
+	json_object_set(into, "listeners", json_object_get(l, "listeners"));
+	json_object_set(into, "listeners_complete", json_object_get(l, "complete"));
+	json_decref(l);
+	return true;
+}
+
+static void say_list(Text *out, const char *name, const json_t *list)
+{
+	const char *key;
+	json_t *row, *v;
+	size_t i;
+
+	text_add(out, "%s:\n", name);
+	json_array_foreach (list, i, row) {
+		json_object_foreach (row, key, v) {
+			if (json_is_string(v))
+				text_add(out, " %s %s", key, json_string_value(v));
+			else if (json_is_integer(v))
+				text_add(out, " %s %lld", key, (long long)json_integer_value(v));
+		}
+		text_add(out, "\n");
+	}
+}
+
+bool work_local_state(Call *c, const Tool *t, json_t *args, ToolResult *ret_r)
+{
+	const char *what = args_text(t, args, "what"), *key;
+	bool all = strcmp(what, "all") == 0, listeners = strcmp(what, "listeners") == 0;
+	json_t *s = json_object(), *v;
+	Text summary = { 0 }, out = { 0 };
+
+	if ((!listeners && !read_program(c, t, what, s, ret_r)) || ((all || listeners) && !read_listeners(c, s, ret_r))) {
+		json_decref(s);
+		return ret_r->is_error;
+	}
+	json_object_foreach (s, key, v)
+		if (json_is_array(v))
+			text_add(&summary, "%s%zu %s", summary.n ? ", " : "", json_array_size(v), key);
+	text_add(&out, "%s\n", summary.n ? summary.p : "nothing of this kind is here");
+	json_object_foreach (s, key, v)
+		if (json_is_array(v))
+			say_list(&out, key, v);
+	if (json_is_false(json_object_get(s, "listeners_complete")))
+		text_add(&out, "Some listeners' processes are not to be seen with the server's rights.\n");
+	json_object_set_new(s, "summary", json_string(summary.n ? summary.p : "nothing of this kind is here"));
+	tool_text(ret_r, out.p ? out.p : "");
+	ret_r->structured = s;
+	free(summary.p);
+	free(out.p);
+	return true;
+}
+
+bool work_language_help(Call *c, const Tool *t, json_t *args, ToolResult *ret_r)
+{
+	const char *topic = args_text(t, args, "topic"), *text = page_find(topic);
+	char begin[4] = "", *near;
+	json_t *names;
+
+	(void)c;
+	if (text) {
+		tool_text(ret_r, text);
+		ret_r->structured = json_pack("{s:s, s:s}", "topic", topic, "text", text);
+		return true;
+	}
+	snprintf(begin, sizeof begin, "%.2s", topic);
+	names = page_names(begin);
+	near = json_dumps(names, JSON_COMPACT);
+	args_refuse(t, ret_r, "there is no page of this name; of those that begin like it there are %s, and \"topics\" lists all", near ? near : "[]");
+	free(near);
+	json_decref(names);
+	return true;
+}
