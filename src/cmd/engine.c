@@ -114,19 +114,38 @@ static void read_relays(Process *p, CompileIn *in)
 	in->nrelay = all.n;
 }
 
-static bool compile_job(Process *p, Compiled *c)
+static CompileIn lib_in(Arena *a)
 {
-	LibSource *lib = arena_new_n(&p->arena, LibSource, lib_count);
+	LibSource *lib = arena_new_n(a, LibSource, lib_count);
 
 	for (unsigned i = 0; i < lib_count; i++)
 		lib[i] = (LibSource){ lib_files[i].name, lib_files[i].text };
-	CompileIn in = { .a = &p->arena,
-			 .name = p->job->name,
-			 .text = p->job->text,
-			 .lib = lib,
-			 .nlib = lib_count,
-			 .param = p->job->param,
-			 .nparam = p->job->nparam };
+	return (CompileIn){ .a = a, .lib = lib, .nlib = lib_count };
+}
+
+bool engine_lib(Arena *a, CompileLib *ret_lib)
+{
+	jmp_buf full;
+
+	a->full = &full;
+	if (setjmp(full))
+		return false;
+	CompileIn in = lib_in(a);
+
+	compile_lib(&in, ret_lib);
+	a->full = NULL;
+	return ret_lib->sound && !ret_lib->diags.errors;
+}
+
+static bool compile_job(Process *p, Compiled *c)
+{
+	CompileIn in = p->job->ahead ? (CompileIn){ .a = &p->arena } : lib_in(&p->arena);
+
+	in.name = p->job->name;
+	in.text = p->job->text;
+	in.param = p->job->param;
+	in.nparam = p->job->nparam;
+	in.ahead = p->job->ahead;
 
 	read_relays(p, &in);
 	bool ok = compile(&in, c);

@@ -22,8 +22,12 @@ typedef struct EngineJob {
 	/* check: who hears in this very process what would be written to out_fd; or NULL */
 	void (*told)(void *ctx, const Msg *m);
 	void *told_ctx;
+	const struct CompileLib *ahead; /* check: lib, as engine_lib() read it; or NULL */
 	const struct Record *record; /* replay: behind this, not behind a gate; or NULL */
 } EngineJob;
+
+/* Reads lib ahead for many checks; false: it is not sound, or there is too little memory. */
+bool engine_lib(Arena *a, struct CompileLib *ret_lib);
 
 /* RunOptions.engine_main; ctx is an EngineJob. */
 int engine_process(void *ctx, int gate_fd, int out_fd, void *mem, size_t size);

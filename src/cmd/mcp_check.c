@@ -8,6 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/cmd_mcp.h"
 #include "cmd/engine.h"
+#include "lang/compile.h"
 #include "sys/io.h"
 #include "sys/proc.h"
 #include "sys/sandbox.h"
@@ -21,13 +22,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define LIB_MEMORY (64u << 20)
+
 enum { CHECK_SECONDS = 20 }; /* of processor time; its steps are bounded too */
 
 typedef struct Checker {
 	int sock;
 	unsigned live; /* children */
 	void *mem;     /* the engine's; each child has its own copy, empty */
-	Arena report;
+	Arena report, lib_arena;
+	CompileLib lib;
 	uint8_t buf[LIMIT_LAUNCH_JOB + 1];
 } Checker;
 
@@ -54,6 +58,7 @@ static int compile_all(Checker *c, CheckReport *r, const LaunchJob *j)
 			  .param = param,
 			  .nparam = j->nparam,
 			  .check = true,
+			  .ahead = &c->lib,
 			  .told = told,
 			  .told_ctx = r };
 
@@ -133,6 +138,13 @@ void mcp_check(int sock, int launcher_fd)
 	signal(SIGPIPE, SIG_IGN);
 	proc_seal();
 	if (!proc_limit(RLIMIT_CORE, 0) || !proc_limit(RLIMIT_FSIZE, 0))
+		_exit(SONDE_EXIT_ENVIRONMENT);
+	void *lib = map(LIB_MEMORY);
+
+	if (!lib)
+		_exit(SONDE_EXIT_ENVIRONMENT);
+	arena_init_zeroed(&c.lib_arena, lib, LIB_MEMORY, NULL);
+	if (!engine_lib(&c.lib_arena, &c.lib))
 		_exit(SONDE_EXIT_ENVIRONMENT);
 	arena_init_zeroed(&c.report, report, LIMIT_ENGINE_MEMORY, NULL);
 	for (;;)

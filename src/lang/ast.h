@@ -300,6 +300,7 @@ typedef struct Ast {
 	Syms syms;
 	VEC(AstFile) files; /* [0] is the program */
 	uint32_t n_nodes;   /* ids are below */
+	uint32_t n_ahead;   /* those below are lib's, which was read first; 0: the program was */
 } Ast;
 
 void ast_init(Ast *ast, Arena *a);

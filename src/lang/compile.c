@@ -5,10 +5,30 @@
 #include "lang/decl.h"
 #include "lang/parse.h"
 
+void compile_lib(const CompileIn *in, CompileLib *ret)
+{
+	*ret = (CompileLib){ .diags.a = in->a, .sound = true };
+	ast_init(&ret->ast, in->a);
+	vec_push(in->a, &ret->ast.files, (AstFile){ 0 });
+	for (uint32_t i = 0; i < in->nlib; i++)
+		ret->sound &= parse_file(&ret->ast, in->lib[i].name, in->lib[i].text, true, &ret->diags);
+	if (ret->sound)
+		scope_lib(&ret->ast, &ret->diags, &ret->scopes);
+	ret->ast.n_ahead = ret->ast.n_nodes;
+}
+
 static bool parse_all(const CompileIn *in, Compiled *c)
 {
 	bool ok;
 
+	if (in->ahead) {
+		c->ast = in->ahead->ast;
+		c->ast.a = c->ast.syms.a = c->ast.syms.map.a = in->a;
+		c->lib_diags = in->ahead->diags;
+		c->lib_diags.a = in->a;
+		parse_file_at(&c->ast, 0, in->name, in->text, false, &c->diags);
+		return c->ast.files.p[0].whole && in->ahead->sound;
+	}
 	ast_init(&c->ast, in->a);
 	parse_file(&c->ast, in->name, in->text, false, &c->diags);
 	ok = c->ast.files.p[0].whole;
@@ -44,7 +64,10 @@ static void compile_passes(const CompileIn *in, Compiled *c)
 {
 	if (!parse_all(in, c))
 		return;
-	scope_run(&c->ast, &c->diags, &c->lib_diags, &c->scopes);
+	if (in->ahead)
+		scope_program(&c->ast, &in->ahead->scopes, &c->diags, &c->scopes);
+	else
+		scope_run(&c->ast, &c->diags, &c->lib_diags, &c->scopes);
 	decl_read(in->a, &c->ast.files.p[0], DECL_PROGRAM, &c->diags, &c->manifest.decls);
 	c->manifest.decls.file = in->name;
 	if (!check_params(in, c))

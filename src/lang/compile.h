@@ -32,7 +32,17 @@ typedef struct CompileIn {
 	const Target *relay; /* as in FactsIn, like settle */
 	uint32_t nrelay;
 	bool settle;
+	const struct CompileLib *ahead; /* lib, read by compile_lib(); or NULL: `lib` is read now */
 } CompileIn;
+
+/* Lib, read once for many programs: each is compiled in a process of its own that begins
+ * with a copy of this and of the memory that it stands in. */
+typedef struct CompileLib {
+	Ast ast;
+	ScopeLib scopes;
+	DiagList diags;
+	bool sound;
+} CompileLib;
 
 typedef struct Compiled {
 	Ast ast;
@@ -43,6 +53,9 @@ typedef struct Compiled {
 	FactsStats stats;
 	const Program *program; /* NULL if there are errors */
 } Compiled;
+
+/* Reads in->lib ahead; of `in`, only it and the arena are looked at. */
+void compile_lib(const CompileIn *in, CompileLib *ret);
 
 /* False: there are errors.  The end of the arena is one (E-COMPLEX). */
 bool compile(const CompileIn *in, Compiled *ret);

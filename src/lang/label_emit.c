@@ -745,6 +745,17 @@ static uint64_t time_bound(const Facts *f)
 	return (uint64_t)(b->declared >> BOUND_TIME & 1 ? b->v[BOUND_TIME] : bound_default(BOUND_TIME));
 }
 
+/* Nodes [from, to). */
+static void pay_costs(Facts *f, uint32_t from, uint32_t to)
+{
+	Labels *ls = f->labels;
+
+	for (uint32_t i = from; ls->cost && i < to; i++)
+		if (ls->cost[i].at)
+			pay_at(f, ls->cost[i].at, ls->cost[i].packet + ls->cost[i].call, ls->cost[i].what,
+			       ls->cost[i].path);
+}
+
 void labels_finish(Facts *f, LabelMarks *marks)
 {
 	Labels *ls = f->labels;
@@ -752,10 +763,8 @@ void labels_finish(Facts *f, LabelMarks *marks)
 
 	marks = marks ? marks : &none;
 	mark_tests(f, marks);
-	for (uint32_t i = 0; ls->cost && i < f->in->ast->n_nodes; i++)
-		if (ls->cost[i].at)
-			pay_at(f, ls->cost[i].at, ls->cost[i].packet + ls->cost[i].call, ls->cost[i].what,
-			       ls->cost[i].path);
+	pay_costs(f, f->in->ast->n_ahead, f->in->ast->n_nodes); /* the program's first */
+	pay_costs(f, 0, f->in->ast->n_ahead);
 	marks->cost = ls->cost;
 	bool alone = !ls->peers || label_own(f, ls->peers, ls->peers);
 	if (!ls->end_paid)

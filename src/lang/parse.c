@@ -658,11 +658,17 @@ void parse_statements(Parser *p, NodeVec *out)
 
 bool parse_file(Ast *ast, Str name, Str text, bool lib, DiagList *d)
 {
+	vec_push(ast->a, &ast->files, (AstFile){ 0 });
+	return parse_file_at(ast, (uint8_t)(ast->files.n - 1), name, text, lib, d);
+}
+
+bool parse_file_at(Ast *ast, uint8_t file, Str name, Str text, bool lib, DiagList *d)
+{
 	uint32_t before = d->errors;
-	uint8_t file = (uint8_t)ast->files.n;
-	AstFile *f = vec_push(ast->a, &ast->files, (AstFile){ .name = name, .text = text, .lib = lib });
+	AstFile *f = &ast->files.p[file];
 	NodeVec body = { 0 };
 
+	*f = (AstFile){ .name = name, .text = text, .lib = lib };
 	lex(ast->a, &ast->syms, text, d, &f->toks);
 	f->lexed = d->errors == before;
 	Parser p = { .ast = ast, .a = ast->a, .d = d, .text = text, .file = file, .lib = lib };

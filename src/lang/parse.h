@@ -15,4 +15,7 @@
  * errors (in d); the tree then has holes and must not be given to later passes. */
 bool parse_file(Ast *ast, Str name, Str text, bool lib, DiagList *d);
 
+/* The same into a file that is there, and empty: another's turn has come before. */
+bool parse_file_at(Ast *ast, uint8_t file, Str name, Str text, bool lib, DiagList *d);
+
 #endif

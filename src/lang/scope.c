@@ -575,32 +575,64 @@ static void visit(Cycle *c, Node *def, Node *use)
 	c->depth[def->id] = 1;
 }
 
-static void refuse_recursion(Resolver *r, DiagList *d, DiagList *lib_d)
+/* Calls that start in the functions from `first` on. */
+static void refuse_recursion(Resolver *r, uint32_t first, DiagList *d, DiagList *lib_d)
 {
 	Cycle *c = arena_new(r->a, Cycle);
 
 	*c = (Cycle){ .r = r, .d = d, .lib_d = lib_d, .depth = arena_alloc(r->a, r->ast->n_nodes) };
-	for (uint32_t i = 0; i < r->out->defs.n; i++)
+	for (uint32_t i = first; i < r->out->defs.n; i++)
 		visit(c, r->out->defs.p[i], NULL);
+}
+
+static Resolver resolver(Ast *ast, Scopes *out)
+{
+	return (Resolver){ .ast = ast,
+			   .a = ast->a,
+			   .out = out,
+			   .program.map.a = ast->a,
+			   .lib.map.a = ast->a,
+			   .told.a = ast->a };
+}
+
+/* Files [from, to). */
+static void resolve_files(Resolver *r, uint32_t from, uint32_t to, DiagList *d, DiagList *lib_d)
+{
+	for (uint32_t i = from; i < to; i++) {
+		r->d = r->ast->files.p[i].lib ? lib_d : d;
+		declare_all(r, &r->ast->files.p[i]);
+	}
+	for (uint32_t i = from; i < to; i++) {
+		r->d = r->ast->files.p[i].lib ? lib_d : d;
+		resolve_file(r, &r->ast->files.p[i]);
+	}
 }
 
 void scope_run(Ast *ast, DiagList *d, DiagList *lib_d, Scopes *ret)
 {
-	Resolver r = { .ast = ast,
-		       .a = ast->a,
-		       .out = ret,
-		       .program.map.a = ast->a,
-		       .lib.map.a = ast->a,
-		       .told.a = ast->a };
+	Resolver r = resolver(ast, ret);
 
 	*ret = (Scopes){ 0 };
-	for (uint32_t i = 0; i < ast->files.n; i++) {
-		r.d = ast->files.p[i].lib ? lib_d : d;
-		declare_all(&r, &ast->files.p[i]);
-	}
-	for (uint32_t i = 0; i < ast->files.n; i++) {
-		r.d = ast->files.p[i].lib ? lib_d : d;
-		resolve_file(&r, &ast->files.p[i]);
-	}
-	refuse_recursion(&r, d, lib_d);
+	resolve_files(&r, 0, ast->files.n, d, lib_d);
+	refuse_recursion(&r, 0, d, lib_d);
+}
+
+void scope_lib(Ast *ast, DiagList *lib_d, ScopeLib *ret)
+{
+	Resolver r = resolver(ast, &ret->scopes);
+
+	*ret = (ScopeLib){ 0 };
+	resolve_files(&r, 1, ast->files.n, lib_d, lib_d);
+	refuse_recursion(&r, 0, lib_d, lib_d);
+	ret->names = r.lib.map;
+}
+
+void scope_program(Ast *ast, const ScopeLib *lib, DiagList *d, Scopes *ret)
+{
+	Resolver r = resolver(ast, ret);
+
+	*ret = lib->scopes;
+	r.lib.map = lib->names;
+	resolve_files(&r, 0, 1, d, d);
+	refuse_recursion(&r, lib->scopes.defs.n, d, d);
 }

@@ -56,6 +56,15 @@ typedef struct Scopes {
  * `d`, those of lib to `lib_d`.  A NAME that is not known keeps REF_NONE. */
 void scope_run(Ast *ast, DiagList *d, DiagList *lib_d, Scopes *ret);
 
+/* The same in two steps, for many programs with one lib: first lib's files, of an Ast whose
+ * file 0 is empty; then, with what the first gave, the program. */
+typedef struct ScopeLib {
+	Scopes scopes; /* of lib */
+	Map names;     /* of its functions and results */
+} ScopeLib;
+
+void scope_lib(Ast *ast, DiagList *lib_d, ScopeLib *ret);
+void scope_program(Ast *ast, const ScopeLib *lib, DiagList *d, Scopes *ret);
 
 /* The option of that name, and its protocol; NULL if there is none. */
 const struct WireOption *name_option(Str name, uint32_t *ret_index);

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client of `sonde mcp` over standard input and output, inside a node."""
+import itertools
+import json
+import os
+import subprocess
+import threading
+
+from lab.procs import DIE_WITH_US, wait_for
+from lab.sonde import sonde_binary
+
+
+class Stdio:
+    """Starts the server in `node` and initializes; requests may overlap."""
+
+    def __init__(self, node, *args, uid=None, init=True, binary=None):
+        argv = [str(binary or sonde_binary()), "mcp", *args]
+        if uid is not None:
+            argv = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", *argv]
+        self.proc = subprocess.Popen(DIE_WITH_US + [str(x) for x in node.argv(*argv)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                     stderr=subprocess.PIPE)
+        self.ids, self.answers, self.notes = itertools.count(1), {}, []
+        self.err, self.seen = "", threading.Condition()
+        self.ended = False
+        threading.Thread(target=self._read, daemon=True).start()
+        threading.Thread(target=self._read_err, daemon=True).start()
+        node.lab.keep(self)
+        if init:
+            self.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {},
+                                        "clientInfo": {"name": "test", "version": "1"}})
+            self.notify("notifications/initialized")
+
+    def _read(self):
+        for line in self.proc.stdout:
+            message = json.loads(line)
+            with self.seen:
+                if "id" in message and "method" not in message:
+                    self.answers[message["id"]] = message
+                else:
+                    self.notes.append(message)
+                self.seen.notify_all()
+        with self.seen:
+            self.ended = True
+            self.seen.notify_all()
+
+    def _read_err(self):
+        for line in self.proc.stderr:
+            self.err += line.decode(errors="replace")
+
+    def _write(self, message):
+        self.proc.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self.proc.stdin.flush()
+
+    def notify(self, method, params=None):
+        self._write({"method": method, **({"params": params} if params else {})})
+
+    def send(self, method, params=None):
+        ident = next(self.ids)
+        self._write({"id": ident, "method": method, "params": params or {}})
+        return ident
+
+    def answer(self, ident, timeout=60):
+        with self.seen:
+            assert self.seen.wait_for(lambda: ident in self.answers or self.ended, timeout), \
+                f"no answer to {ident} within {timeout} s\n{self.err}"
+            assert ident in self.answers, f"the server ended\n{self.err}"
+            return self.answers[ident]
+
+    def request(self, method, params=None, timeout=60):
+        got = self.answer(self.send(method, params), timeout)
+        assert "result" in got, got
+        return got["result"]
+
+    def call(self, tool, timeout=60, **arguments):
+        return self.request("tools/call", {"name": tool, "arguments": arguments}, timeout)
+
+    def children(self):
+        """{command line: pid} of all that stands below the server."""
+        return descendants(self.proc.pid)
+
+    def stop(self):
+        if self.proc.poll() is None:
+            self.proc.stdin.close()
+            try:
+                self.proc.wait(15)
+            except subprocess.TimeoutExpired:
+                self.proc.kill()
+        self.proc.wait()
+
+
+def parents():
+    out = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as f:
+                    out[int(name)] = int(f.read().rsplit(")", 1)[1].split()[1])
+            except (OSError, IndexError):
+                pass
+    return out
+
+
+def descendants(pid):
+    up, found = parents(), []
+    for p in up:
+        q = p
+        while q in up and q != pid:
+            q = up[q]
+        if q == pid and p != pid:
+            found.append(p)
+    return sorted(found)
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def all_gone(pids, timeout=10):
+    wait_for(lambda: not any(alive(p) for p in pids), timeout, why="processes end")
