@@ -4,6 +4,7 @@
 
 embed.py OUT NAME FILE       `const char NAME[]`
 embed.py --lib OUT FILE...   the verbs, as the table of lib/lib.h
+embed.py --named OUT NAME... FILE...   `const char NAME[]` for each, as many names as files
 """
 import os
 import sys
@@ -34,7 +35,13 @@ def lib(f, paths):
 
 
 args = sys.argv[1:]
-verbs = args[0] == "--lib"
-with open(args[verbs], "w") as out:
+how = args.pop(0) if args[0].startswith("--") else ""
+with open(args.pop(0), "w") as out:
     out.write("/* SPDX-License-Identifier: Apache-2.0 */\n")
-    lib(out, args[2:]) if verbs else one(out, *args[1:])
+    if how == "--lib":
+        lib(out, args)
+    elif how == "--named":
+        for name, path in zip(args[:len(args) // 2], args[len(args) // 2:], strict=True):
+            one(out, name, path)
+    else:
+        one(out, *args)

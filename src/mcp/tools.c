@@ -43,7 +43,7 @@
 	  "Example: {\"what\":\"routes\"}")                                                                                                                                  \
 	X(result_page, TOOL_READ_ONLY | TOOL_IDEMPOTENT,                                                                                                                     \
 	  "The rest of a long output of run_program, whose answer names page and offset. Bounds: 8 KB each, kept for an hour. Example: "                                     \
-	  "{\"page\":\"page-0123456789abcdef0123456789abcdef\",\"offset\":8000}")
+	  "{\"page\":\"page_0123456789abcdef0123456789abcdef\",\"offset\":8000}")
 /* flow_log_query, which looks into the past, takes its place behind http_probe. */
 
 /* Whatever tool it is: arguments first, and no answer without its line in the log. */

@@ -70,15 +70,13 @@ static bool read_program(Call *c, const Tool *t, const char *what, json_t *into,
 	return ok;
 }
 
-static bool read_listeners(Call *c, json_t *into, ToolResult *ret_r)
+/* False: *ret_why says why not. */
+static bool read_listeners(Call *c, json_t *into, const char **ret_why)
 {
-	const char *why = NULL;
-	json_t *l = runs_local(c, &why);
+	json_t *l = runs_local(c, ret_why);
 
-	if (!l) {
-		tool_refuse(ret_r, "what listens here could not be read: %s", why ? why : "no launcher");
+	if (!l)
 		return false;
-	}
 	json_object_set(into, "listeners", json_object_get(l, "listeners"));
 	json_object_set(into, "listeners_complete", json_object_get(l, "complete"));
 	json_decref(l);
@@ -106,13 +104,21 @@ static void say_list(Text *out, const char *name, const json_t *list)
 bool work_local_state(Call *c, const Tool *t, json_t *args, ToolResult *ret_r)
 {
 	const char *what = args_text(t, args, "what"), *key;
-	bool all = strcmp(what, "all") == 0, listeners = strcmp(what, "listeners") == 0;
+	bool listeners = strcmp(what, "listeners") == 0, both = strcmp(what, "all") == 0;
+	const char *why = "";
 	json_t *s = json_object(), *v;
 	Text summary = { 0 }, out = { 0 };
 
-	if ((!listeners && !read_program(c, t, what, s, ret_r)) || ((all || listeners) && !read_listeners(c, s, ret_r))) {
+	if (!listeners && !read_program(c, t, what, s, ret_r)) {
 		json_decref(s);
 		return ret_r->is_error;
+	}
+	if ((listeners || both) && !read_listeners(c, s, &why)) {
+		if (listeners) {
+			json_decref(s);
+			return tool_refuse(ret_r, "what listens here could not be read: %s", why ? why : "no launcher");
+		}
+		text_add(&summary, "what listens here could not be read, ");
 	}
 	json_object_foreach (s, key, v)
 		if (json_is_array(v))
