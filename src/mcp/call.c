@@ -92,6 +92,11 @@ json_t *call_elicit(Call *c, const char *key, const char *message, json_t *schem
 	return call_ask(c, key, "elicitation/create", p, state_stolen);
 }
 
+json_t *call_no_resource(Call *c, const char *uri)
+{
+	return call_error(c, call_is_legacy(c) ? RPC_NO_RESOURCE : RPC_PARAMS, "there is no such resource", json_pack("{s:s}", "uri", uri));
+}
+
 json_t *call_state(const Call *c)
 {
 	return c->inside->state;

@@ -60,11 +60,16 @@ bool call_can_elicit(const Call *c);
  * that has one counts only beside it, so that nobody answers what he was not asked. */
 json_t *call_elicit(Call *c, const char *key, const char *message, json_t *schema_stolen, json_t *state_stolen);
 json_t *call_state(const Call *c); /* borrowed; NULL: a first attempt */
+/* Uses the state up: true the first time that it is shown to be.  For what an answer may
+ * bring about only once, as an approval. */
+bool call_state_once(Call *c);
 
 /* The same for any request of the server's to its client (sampling/createMessage, roots/list). */
 json_t *call_ask(Call *c, const char *key, const char *method, json_t *params_stolen, json_t *state_stolen);
 
 /* A JSON-RPC error as the handler's answer: returns NULL after setting it. */
 json_t *call_error(Call *c, int code, const char *message, json_t *data_stolen);
+/* There is no resource of this URI: in each revision's own code. */
+json_t *call_no_resource(Call *c, const char *uri);
 
 #endif

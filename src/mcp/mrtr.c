@@ -8,9 +8,20 @@
 #include "base/sha256.h"
 #include "mcp/rpc_inside.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
+
+/* Of this boot: nobody sets it back. */
+static int64_t now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return t.tv_sec;
+}
 
 /* RFC 2104 */
 static Hash hmac(const uint8_t key[32], Bytes text)
@@ -104,14 +115,18 @@ static bool request_hash(const Call *c, char ret_text[SHA256_TEXT])
 
 char *mrtr_seal(const Call *c, json_t *answers, json_t *state)
 {
-	char request[SHA256_TEXT], *text = NULL, *out = NULL;
+	char request[SHA256_TEXT], nonce[STATE_NONCE], *text = NULL, *out = NULL;
 	json_t *all = NULL;
+	uint8_t b[16];
 	size_t n;
 	Hash h;
 
-	if (request_hash(c, request))
-		all = json_pack("{s:s, s:I, s:O*, s:O*}", "request", request, "until", (json_int_t)time(NULL) + LIMIT_MCP_STATE_AGE,
-				"answers", answers, "state", state);
+	if (request_hash(c, request) && getrandom(b, sizeof b, 0) == (ssize_t)sizeof b) {
+		for (unsigned i = 0; i < sizeof b; i++)
+			snprintf(nonce + (size_t)2 * i, 3, "%02x", b[i]);
+		all = json_pack("{s:s, s:s, s:I, s:O*, s:O*}", "request", request, "nonce", nonce, "until",
+				(json_int_t)now_s() + LIMIT_MCP_STATE_AGE, "answers", answers, "state", state);
+	}
 	text = all ? json_dumps(all, JSON_COMPACT) : NULL;
 	json_decref(all);
 	n = text ? strlen(text) : 0;
@@ -157,16 +172,42 @@ static bool take_state(Call *c, const char *text)
 {
 	json_t *all = unseal(c->mcp, text);
 	const char *request = json_string_value(json_object_get(all, "request"));
+	const char *nonce = json_string_value(json_object_get(all, "nonce"));
+	json_int_t until = json_integer_value(json_object_get(all, "until"));
 	char mine[SHA256_TEXT];
-	bool ok = request && request_hash(c, mine) && strcmp(mine, request) == 0 &&
-		  json_integer_value(json_object_get(all, "until")) >= (json_int_t)time(NULL);
+	bool ok = request && nonce && request_hash(c, mine) && strcmp(mine, request) == 0 && until >= now_s();
 
 	if (ok) {
+		snprintf(c->inside->nonce, sizeof c->inside->nonce, "%s", nonce);
+		c->inside->state_until = until;
 		c->inside->state = json_incref(json_object_get(all, "state"));
 		c->inside->answers = json_incref(json_object_get(all, "answers"));
 	}
 	json_decref(all);
 	return ok;
+}
+
+bool call_state_once(Call *c)
+{
+	struct UsedState *used = c->mcp->sessions->used, *place = NULL;
+	int64_t now = now_s();
+	bool again = false;
+
+	if (!c->inside->nonce[0])
+		return false;
+	pthread_mutex_lock(&c->mcp->sessions->lock);
+	for (unsigned i = 0; i < LIMIT_MCP_USED_STATES; i++) {
+		if (used[i].until < now)
+			place = &used[i];
+		else
+			again |= strcmp(used[i].nonce, c->inside->nonce) == 0;
+	}
+	if (!again && place) {
+		memcpy(place->nonce, c->inside->nonce, sizeof place->nonce);
+		place->until = c->inside->state_until;
+	}
+	pthread_mutex_unlock(&c->mcp->sessions->lock);
+	return !again && place;
 }
 
 bool mrtr_open(Call *c)

@@ -379,20 +379,23 @@ static void handle_request(const RpcIn *in, json_t *message, const char *name, j
 
 /* ---- notifications and responses ---- */
 
+static bool is_id(json_t *id)
+{
+	return json_is_integer(id) || (json_is_string(id) && json_string_length(id) <= LIMIT_MCP_NAME);
+}
+
 static void take_notification(const RpcIn *in, json_t *message, const char *name, RpcOut *out)
 {
 	json_t *id = json_object_get(json_object_get(message, "params"), "requestId");
 	RpcSession *s;
 
 	out->status = 202;
-	if (strcmp(name, "notifications/cancelled") != 0)
-		return;
 	if (in->http && !in->http->session_id)
 		return; /* stateless over HTTP: the end of the stream is what cancels */
 	s = legacy_session(in, NULL, out);
 	if (!s)
 		return;
-	if (json_is_string(id) || json_is_integer(id))
+	if (strcmp(name, "notifications/cancelled") == 0 && is_id(id))
 		flight_cancel(in->mcp, s, id);
 	legacy_done(in, s);
 }
@@ -407,11 +410,6 @@ static void take_response(const RpcIn *in, json_t *message, RpcOut *out)
 		return;
 	session_answered(in->mcp, s, message);
 	legacy_done(in, s);
-}
-
-static bool is_id(json_t *id)
-{
-	return json_is_integer(id) || (json_is_string(id) && json_string_length(id) <= LIMIT_MCP_NAME);
 }
 
 static void handle_one(const RpcIn *in, json_t *message, RpcOut *out)

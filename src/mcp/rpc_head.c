@@ -92,7 +92,7 @@ static bool same_number(const char *header, json_t *v)
 	bool ok = false;
 	double d;
 
-	if (text && n && strchr("-0123456789", text[0])) {
+	if (text && n && strchr("-0123456789", text[0]) && strspn(text, "-+.eE0123456789") == n) {
 		d = strtod(text, &end);
 		ok = (size_t)(end - text) == n && d == json_number_value(v);
 		/* beyond a double's exactness the digits decide */

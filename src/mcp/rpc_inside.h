@@ -5,6 +5,7 @@
 #ifndef SONDE_MCP_RPC_INSIDE_H
 #define SONDE_MCP_RPC_INSIDE_H
 
+#include "base/limits.h"
 #include "mcp/resources.h"
 #include "mcp/rpc.h"
 #include "mcp/server.h"
@@ -51,6 +52,8 @@ bool era_parse(const char *text, Era *ret_e);
 
 /* Of a log level; -1: there is no such level. */
 int level_parse(const char *text);
+
+enum { STATE_NONCE = 33 }; /* 128 bits as text */
 
 /* ---- sessions, what is under way, questions (rpc_session.c) ---- */
 
@@ -99,6 +102,11 @@ typedef struct RpcSessions {
 	Listener *listeners;
 	RpcSession *first;
 	unsigned n;
+	/* states that were used up and would still be good */
+	struct UsedState {
+		char nonce[STATE_NONCE];
+		int64_t until;
+	} used[LIMIT_MCP_USED_STATES];
 } RpcSessions;
 
 RpcSessions *sessions_new(void);
@@ -146,6 +154,8 @@ struct CallInside {
 	json_t *answers;   /* those answered, by key */
 	json_t *asked;	   /* those that are not, by key */
 	json_t *state;	   /* given back by the client, or NULL */
+	char nonce[STATE_NONCE]; /* of what was given back */
+	int64_t state_until;
 	json_t *new_state; /* to be given back */
 };
 

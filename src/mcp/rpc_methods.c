@@ -335,8 +335,7 @@ static json_t *resources_read(Call *c)
 		return bad_params(c, "resources/read needs the uri of a resource");
 	r = find_resource(c->mcp, uri, &var);
 	if (!r)
-		return call_error(c, call_is_legacy(c) ? RPC_NO_RESOURCE : RPC_PARAMS, "there is no such resource",
-				  json_pack("{s:s}", "uri", uri));
+		return call_no_resource(c, uri);
 	contents = r->read(c, uri, var);
 	free(var);
 	return contents ? json_pack("{s:o}", "contents", contents) : NULL;
@@ -353,7 +352,7 @@ static json_t *subscription(Call *c, bool on)
 	if (!uri)
 		return bad_params(c, "which resource?");
 	if (on && !server_has_resource(c->mcp, uri))
-		return call_error(c, RPC_NO_RESOURCE, "there is no such resource", json_pack("{s:s}", "uri", uri));
+		return call_no_resource(c, uri);
 	pthread_mutex_lock(&c->mcp->sessions->lock);
 	if (!on)
 		json_object_del(s->subscribed, uri);
