@@ -329,7 +329,7 @@ static void handle_legacy(Ask *a)
 	pthread_mutex_lock(&a->in->mcp->sessions->lock);
 	a->era = a->session->era;
 	a->level = a->session->level;
-	a->caps = json_incref(a->session->caps);
+	a->caps = json_deep_copy(a->session->caps); /* counts are not for two threads */
 	pthread_mutex_unlock(&a->in->mcp->sessions->lock);
 	if (!a->method || !(a->method->flags & METHOD_LEGACY))
 		answer_error(a->out, a->id, 200, RPC_NO_METHOD, "method not found", NULL);

@@ -96,7 +96,7 @@ static json_t *initialize(Call *c)
 	s->era = era;
 	s->legacy_seen = true;
 	json_decref(s->caps);
-	s->caps = json_incref(caps);
+	s->caps = json_deep_copy(caps);
 	pthread_mutex_unlock(&c->mcp->sessions->lock);
 	c->era = era;
 	if (!s->listed)

@@ -360,7 +360,7 @@ void session_answered(Mcp *m, RpcSession *s, json_t *message)
 	pthread_mutex_lock(&m->sessions->lock);
 	for (Question *q = s->questions; id && q; q = q->next)
 		if (strcmp(q->id, id) == 0 && !q->answer) {
-			q->answer = json_incref(message);
+			q->answer = json_deep_copy(message); /* counts are not for two threads */
 			raise_event(q->event_fd);
 		}
 	pthread_mutex_unlock(&m->sessions->lock);
