@@ -62,6 +62,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		pair[h.pairs++] = (HttpPair){ name, value };
 	}
+	h.bytes = h.verb.n + h.path.n + h.version.n + 6;
+	for (size_t i = 0; i < h.pairs; i++)
+		h.bytes += pair[i].name.n + pair[i].value.n + 4;
 	int status = http_head_check(&h, &r, &why);
 
 	if (!status)

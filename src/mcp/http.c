@@ -284,6 +284,13 @@ static enum MHD_Result on_header(void *ctx, enum MHD_ValueKind kind, const char 
 	return p->n <= HTTP_HEADERS ? MHD_YES : MHD_NO;
 }
 
+static size_t head_size(struct MHD_Connection *mc)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(mc, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+
+	return info ? info->header_size : 0;
+}
+
 /* Its head is here, not a byte of its body was read. */
 static enum MHD_Result on_head(Server *s, struct MHD_Connection *mc, HttpHead *h, Exchange **ret_x)
 {
@@ -339,6 +346,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *mc, const ch
 
 		MHD_get_connection_values_n(mc, MHD_HEADER_KIND, on_header, &p);
 		h.pairs = p.n;
+		h.bytes = head_size(mc);
 		ok = on_head(s, mc, &h, &x);
 		*req_ctx = x;
 		return ok;

@@ -231,6 +231,15 @@ static int check_length(HttpHead *h, const HttpRules *r, const char **ret_why)
 	return 0;
 }
 
+static bool is_written_plainly(const HttpHead *h)
+{
+	size_t n = h->verb.n + h->path.n + h->version.n + 4 + 2;
+
+	for (size_t i = 0; i < h->pairs; i++)
+		n += h->pair[i].name.n + h->pair[i].value.n + 4;
+	return n == h->bytes;
+}
+
 int http_head_check(HttpHead *h, const HttpRules *r, const char **ret_why)
 {
 	h->verb_id = verb_of(h->verb);
@@ -240,6 +249,8 @@ int http_head_check(HttpHead *h, const HttpRules *r, const char **ret_why)
 		return refuse(505, ret_why, "HTTP/1.1 is spoken here");
 	if (!read_fields(h, ret_why))
 		return 400;
+	if (!is_written_plainly(h))
+		return refuse(400, ret_why, "a head is lines of \"Name: value\", without a query, and nothing else");
 	if (!h->field[HTTP_HOST].p)
 		return refuse(400, ret_why, "no Host");
 	if (!host_allowed(h->field[HTTP_HOST], r))

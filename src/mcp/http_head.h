@@ -5,7 +5,10 @@
  *
  * What the library lets through in the name of tolerance is refused here: names that are
  * no tokens, control characters, a header twice of which one counts, two ways to tell the
- * body's length.  A body must say its length beforehand.
+ * body's length.  A body must say its length beforehand.  A head must be as long as what
+ * was understood of it is when it is written plainly, "Name: value" and CR LF: so nothing
+ * was skipped behind a zero byte, in a folded line or at a bare CR, which somebody between
+ * us and the client may have read otherwise.
  */
 #ifndef SONDE_MCP_HTTP_HEAD_H
 #define SONDE_MCP_HTTP_HEAD_H
@@ -59,6 +62,7 @@ typedef struct HttpHead {
 	Str verb, path, version; /* "HTTP/1.1" */
 	const HttpPair *pair;
 	size_t pairs;
+	size_t bytes; /* of the head as it came, its empty line included */
 	/* what http_head_check() found */
 	Str field[HTTP_FIELD_N]; /* .p NULL: absent */
 	bool accepts_json, accepts_stream;
