@@ -237,7 +237,7 @@ static bool is_written_plainly(const HttpHead *h)
 
 	for (size_t i = 0; i < h->pairs; i++)
 		n += h->pair[i].name.n + h->pair[i].value.n + 4;
-	return n == h->bytes;
+	return h->bytes >= n && h->bytes - n <= HTTP_SLACK;
 }
 
 int http_head_check(HttpHead *h, const HttpRules *r, const char **ret_why)

@@ -6,7 +6,8 @@
  * What the library lets through in the name of tolerance is refused here: names that are
  * no tokens, control characters, a header twice of which one counts, two ways to tell the
  * body's length.  A body must say its length beforehand.  A head must be as long as what
- * was understood of it is when it is written plainly, "Name: value" and CR LF: so nothing
+ * was understood of it is when it is written plainly, "Name: value" and CR LF, but for
+ * HTTP_SLACK bytes of blanks around values, less than a header that counts needs: so nothing
  * was skipped behind a zero byte, in a folded line or at a bare CR, which somebody between
  * us and the client may have read otherwise.
  */
@@ -15,7 +16,7 @@
 
 #include "base/str.h"
 
-enum { HTTP_HEADERS = 100 };
+enum { HTTP_HEADERS = 100, HTTP_SLACK = 6 };
 
 #define HTTP_PATH "/mcp"
 #define HTTP_METADATA "/.well-known/oauth-protected-resource"
