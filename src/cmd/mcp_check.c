@@ -2,6 +2,9 @@
  *
  * The checker of `sonde mcp`: warm and without any right; each program is read, compiled
  * and told of in a child of its own, which can write to its answer's pipe and nothing else.
+ *
+ * What a child costs is its pages: lib is there already, and what most checks need beside
+ * it fits one large page.
  */
 #include "base/limits.h"
 #include "cmd/check_report.h"
@@ -22,24 +25,34 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LIB_MEMORY (64u << 20)
+enum { CHECK_SECONDS = 20, /* of processor time; its steps are bounded too */
+       ANSWER_FD = 9 };
 
-enum { CHECK_SECONDS = 20 }; /* of processor time; its steps are bounded too */
+#define LARGE_PAGE (2u << 20)
+#define LIB_MEMORY (64u << 20)
+#define REPORT_SMALL (256u << 10) /* of most programs; for a longer report all is done again with more room */
+#define REPORT_LARGE LIMIT_ENGINE_MEMORY
 
 typedef struct Checker {
 	int sock;
 	unsigned live; /* children */
-	void *mem;     /* the engine's; each child has its own copy, empty */
-	Arena report, lib_arena;
+	/* the report's and the engine's, twice; each child has its own copy, empty */
+	uint8_t *small, *large;
+	Arena lib_arena;
 	CompileLib lib;
 	uint8_t buf[LIMIT_LAUNCH_JOB + 1];
 } Checker;
 
-static void *map(size_t n)
+/* On large pages from its beginning, where the kernel has them. */
+static uint8_t *map(size_t n)
 {
-	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint8_t *p = mmap(NULL, n + LARGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	return p == MAP_FAILED ? NULL : p;
+	if (p == MAP_FAILED)
+		return NULL;
+	p += -(uintptr_t)p & (LARGE_PAGE - 1);
+	madvise(p, n, MADV_HUGEPAGE);
+	return p;
 }
 
 /* ---- a child ---- */
@@ -50,7 +63,7 @@ static void told(void *ctx, const Msg *m)
 }
 
 /* Faults of ours are told as a diagnostic: the shape has no other place. */
-static int compile_all(Checker *c, CheckReport *r, const LaunchJob *j)
+static int compile_all(Checker *c, CheckReport *r, const LaunchJob *j, uint8_t *mem)
 {
 	FactsParam param[LIMIT_LAUNCH_PARAMS];
 	EngineJob job = { .name = j->name,
@@ -64,32 +77,44 @@ static int compile_all(Checker *c, CheckReport *r, const LaunchJob *j)
 
 	for (uint32_t i = 0; i < j->nparam; i++)
 		param[i] = (FactsParam){ .name = j->param[i].name, .value = j->param[i].value };
-	int exit = engine_process(&job, -1, -1, c->mem, LIMIT_ENGINE_MEMORY);
+	int exit = engine_process(&job, -1, -1, mem, LIMIT_ENGINE_MEMORY);
 
 	if (r->fail_code.n)
 		diag_add(&r->diags, (const char *)r->fail_code.p, (Span){ 0, 0 }, "%.*s", STR_ARG(r->fail_text));
 	return exit || r->diags.errors ? SONDE_EXIT_CHECK : SONDE_EXIT_OK;
 }
 
-static _Noreturn void child(Checker *c, size_t n, int answer)
+/* The answer, in `most` bytes at mem, with the engine's memory behind; false: it does not fit. */
+static bool answer(Checker *c, const LaunchJob *job, uint8_t *mem, size_t most, Str *ret_text)
 {
-	const int in[2] = { -1, -1 }, out[2] = { answer, -1 };
-	LaunchJob job;
 	CheckReport report;
-	bool closed;
+	Arena a;
+	jmp_buf full;
 
-	close(c->sock);
-	if (!proc_limit(RLIMIT_CPU, CHECK_SECONDS) || sandbox_engine(false, in, out, &closed))
+	arena_init_zeroed(&a, mem, most, &full);
+	if (setjmp(full))
+		return false;
+	check_report_init(&report, &a);
+	int exit = compile_all(c, &report, job, mem + most);
+	Sb out = sb(&a);
+
+	check_report_json(&report, job->text, exit, &out);
+	*ret_text = sb_done(&out);
+	return true;
+}
+
+static _Noreturn void child(Checker *c, size_t n, int answer_fd)
+{
+	static LaunchJob job;
+	Str text;
+
+	if (dup2(answer_fd, ANSWER_FD) < 0 || !proc_limit(RLIMIT_CPU, CHECK_SECONDS) || sandbox_checker_child())
 		_exit(SONDE_EXIT_ENVIRONMENT);
-	check_report_init(&report, &c->report);
 	if (!launch_job_get(BYTES(c->buf, n), &job))
 		_exit(SONDE_EXIT_USAGE);
-	int exit = compile_all(c, &report, &job);
-	Sb json = sb(&c->report);
+	bool fits = answer(c, &job, c->small, REPORT_SMALL, &text) || answer(c, &job, c->large, REPORT_LARGE, &text);
 
-	check_report_json(&report, job.text, exit, &json);
-	io_write(answer, str_bytes(sb_done(&json)));
-	_exit(SONDE_EXIT_OK);
+	_exit(fits && io_write(ANSWER_FD, str_bytes(text)) == text.n ? SONDE_EXIT_OK : SONDE_EXIT_RUNTIME);
 }
 
 /* ---- the warm one ---- */
@@ -105,9 +130,9 @@ static void reap(Checker *c, bool wait)
 
 static void take(Checker *c)
 {
-	int answer = -1;
+	int answer_fd = -1;
 	size_t n = 0;
-	ssize_t got = proc_recv(c->sock, c->buf, sizeof c->buf, &answer, 1, &n);
+	ssize_t got = proc_recv(c->sock, c->buf, sizeof c->buf, &answer_fd, 1, &n);
 
 	if (got == 0 || got == -ECONNRESET)
 		_exit(SONDE_EXIT_OK);
@@ -115,9 +140,21 @@ static void take(Checker *c)
 	pid_t pid = got > 0 && n == 1 ? fork() : -1;
 
 	if (pid == 0)
-		child(c, (size_t)got, answer);
+		child(c, (size_t)got, answer_fd);
 	c->live += pid > 0;
-	proc_close(&answer); /* its end without a word tells the front that nothing came of it */
+	proc_close(&answer_fd); /* its end without a word tells the front that nothing came of it */
+}
+
+static bool warm_up(Checker *c)
+{
+	uint8_t *lib = map(LIB_MEMORY);
+
+	c->small = map(REPORT_SMALL + LIMIT_ENGINE_MEMORY);
+	c->large = map(REPORT_LARGE + LIMIT_ENGINE_MEMORY);
+	if (!lib || !c->small || !c->large)
+		return false;
+	arena_init_zeroed(&c->lib_arena, lib, LIB_MEMORY, NULL);
+	return engine_lib(&c->lib_arena, &c->lib);
 }
 
 void mcp_check(int sock, int launcher_fd)
@@ -125,28 +162,17 @@ void mcp_check(int sock, int launcher_fd)
 	static Checker c;
 	int keep[] = { sock, launcher_fd, STDERR_FILENO };
 	const char *who;
-	void *report = map(LIMIT_ENGINE_MEMORY);
 
 	c.sock = sock;
-	c.mem = map(LIMIT_ENGINE_MEMORY);
-	if (!report || !c.mem || sandbox_prepare() || state_group_drop() || sandbox_leave_root(0, &who) ||
-	    sandbox_caps_keep(0) || !proc_close_all_but(keep, sizeof keep / sizeof *keep))
+	if (state_group_drop() || sandbox_leave_root(0, &who) || !proc_close_all_but(keep, sizeof keep / sizeof *keep))
 		_exit(SONDE_EXIT_ENVIRONMENT);
-	proc_die_with(launcher_fd);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
 	proc_seal();
-	if (!proc_limit(RLIMIT_CORE, 0) || !proc_limit(RLIMIT_FSIZE, 0))
+	if (!warm_up(&c) || !proc_limit(RLIMIT_CORE, 0) || !proc_limit(RLIMIT_FSIZE, 0) || sandbox_checker_prepare(ANSWER_FD))
 		_exit(SONDE_EXIT_ENVIRONMENT);
-	void *lib = map(LIB_MEMORY);
-
-	if (!lib)
-		_exit(SONDE_EXIT_ENVIRONMENT);
-	arena_init_zeroed(&c.lib_arena, lib, LIB_MEMORY, NULL);
-	if (!engine_lib(&c.lib_arena, &c.lib))
-		_exit(SONDE_EXIT_ENVIRONMENT);
-	arena_init_zeroed(&c.report, report, LIMIT_ENGINE_MEMORY, NULL);
+	proc_die_with(launcher_fd);
 	for (;;)
 		take(&c);
 }

@@ -252,6 +252,21 @@ unsigned sandbox_engine(bool namespaces, const int in[2], const int out[2], bool
 	return missing;
 }
 
+/* ---- a checker ---- */
+
+int sandbox_checker_prepare(int fd)
+{
+	int r = sandbox_caps_keep(0);
+
+	if (!r)
+		r = sandbox_prepare();
+	if (!r)
+		r = sandbox_checker_filter(fd);
+	if (!r)
+		r = tsc_off();
+	return r ? r : vdso_off();
+}
+
 /* ---- the TLS process ---- */
 
 unsigned sandbox_tls_before_exec(bool namespaces)

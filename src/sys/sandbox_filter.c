@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sched.h>
@@ -17,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 enum { ANY = -1 };
 
@@ -297,4 +300,51 @@ int sandbox_tls_filter(int fd)
 	if (!r)
 		r = table_add(ctx, &tls);
 	return filter_load(ctx, r);
+}
+
+/* ---- ready ahead ---- */
+
+enum { READY_MOST = 1024 };
+
+static struct sock_filter ready_code[READY_MOST];
+static struct sock_fprog ready = { .filter = ready_code };
+
+/* libseccomp writes it to a file only. */
+static int filter_export(scmp_filter_ctx ctx)
+{
+	int fd = memfd_create("filter", MFD_CLOEXEC), r = fd < 0 ? -errno : seccomp_export_bpf(ctx, fd);
+	ssize_t n = r ? -1 : pread(fd, ready_code, sizeof ready_code, 0);
+
+	if (!r && (n <= 0 || n == sizeof ready_code))
+		r = -E2BIG;
+	if (fd >= 0)
+		close(fd);
+	ready.len = r ? 0 : (unsigned short)((size_t)n / sizeof *ready_code);
+	return r;
+}
+
+int sandbox_checker_filter(int fd)
+{
+	scmp_filter_ctx ctx = filter_new();
+	const int fds[2] = { fd, -1 };
+	int r;
+
+	if (!ctx)
+		return -ENOMEM;
+	r = fd_rules(ctx, SCMP_SYS(write), fds);
+	if (!r)
+		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(exit_group), 0);
+	if (!r && SANITIZED)
+		r = table_add(ctx, &sanitizer);
+	if (!r)
+		r = filter_export(ctx);
+	seccomp_release(ctx);
+	return r;
+}
+
+int sandbox_checker_child(void)
+{
+	if (!ready.len || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -EPERM;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &ready) ? -errno : 0;
 }

@@ -11,4 +11,7 @@ int sandbox_engine_filter(const int in[2], const int out[2]);
 /* read and write of `fd`, what OpenSSL asks for, exit_group; -errno. */
 int sandbox_tls_filter(int fd);
 
+/* Makes the filter of a checker's children ready; sandbox_checker_child() puts it on. */
+int sandbox_checker_filter(int fd);
+
 #endif
