@@ -164,14 +164,14 @@ void mcp_check(int sock, int launcher_fd)
 	const char *who;
 
 	c.sock = sock;
-	if (state_group_drop() || sandbox_leave_root(0, &who) || !proc_close_all_but(keep, sizeof keep / sizeof *keep))
+	if (sandbox_prepare() || state_group_drop() || sandbox_leave_root(0, &who) || !proc_close_all_but(keep, sizeof keep / sizeof *keep))
 		_exit(SONDE_EXIT_ENVIRONMENT);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
-	proc_seal();
-	if (!warm_up(&c) || !proc_limit(RLIMIT_CORE, 0) || !proc_limit(RLIMIT_FSIZE, 0) || sandbox_checker_prepare(ANSWER_FD))
+	if (!warm_up(&c) || sandbox_checker_prepare(ANSWER_FD) || !proc_limit(RLIMIT_CORE, 0) || !proc_limit(RLIMIT_FSIZE, 0))
 		_exit(SONDE_EXIT_ENVIRONMENT);
+	proc_seal();
 	proc_die_with(launcher_fd);
 	for (;;)
 		take(&c);

@@ -27,7 +27,10 @@ enum {
 	RUNS_END_MS = 10000, /* how long runs may take to end by themselves when all ends */
 	FRONT_END_MS = 1500,
 	POLL_FIXED = 4,
+	CHECKER_TRIES = 3,
 };
+
+#define CHECKER_SOON_NS INT64_C(1000000000)
 
 typedef struct LauncherRun {
 	Child child;
@@ -44,7 +47,8 @@ typedef struct Launcher {
 	Ledger ledger;	 /* for the log of all calls */
 	LauncherRun run[LIMIT_MCP_RUNS_MOST];
 	unsigned max, max_caller;
-	unsigned checkers; /* that died */
+	unsigned checkers; /* that died soon, one after another */
+	int64_t checker_since;
 	bool broken;	 /* the front said what is no ask */
 } Launcher;
 
@@ -135,6 +139,7 @@ static int start_checker(Launcher *l)
 {
 	int r = proc_fork(&l->checker);
 
+	l->checker_since = clock_mono_ns();
 	if (r == 0) {
 		child_signals();
 		mcp_check(l->check[1], l->self_fd);
@@ -303,7 +308,11 @@ static void reap(Launcher *l)
 static bool checker_died(Launcher *l)
 {
 	proc_wait(&l->checker, 0);
-	return ++l->checkers < 1000 && start_checker(l) == SONDE_EXIT_OK;
+	l->checkers = clock_mono_ns() - l->checker_since < CHECKER_SOON_NS ? l->checkers + 1 : 0;
+	if (l->checkers < CHECKER_TRIES)
+		return start_checker(l) == SONDE_EXIT_OK;
+	cmd_fail(0, "the checker of programs dies as soon as it is started");
+	return false;
 }
 
 static unsigned poll_set(const Launcher *l, struct pollfd *p)

@@ -259,8 +259,6 @@ int sandbox_checker_prepare(int fd)
 	int r = sandbox_caps_keep(0);
 
 	if (!r)
-		r = sandbox_prepare();
-	if (!r)
 		r = sandbox_checker_filter(fd);
 	if (!r)
 		r = tsc_off();

@@ -85,7 +85,7 @@ unsigned sandbox_tls(bool landlock, int fd);
 
 /* ---- layers of a warm checker and its children ---- */
 
-/* In the warm process: no capability, no time-stamp counter, no vDSO, and a filter kept ready:
+/* In the warm process, after sandbox_prepare(): no capability, no time-stamp counter, no vDSO, and a filter kept ready:
  * write on `fd` and exit_group.  Its children put that on before they read anything foreign,
  * at the cost of one call each.  Both: 0 or -errno. */
 int sandbox_checker_prepare(int fd);
