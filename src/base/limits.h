@@ -119,5 +119,6 @@
 #define LIMIT_MCP_ANSWER (32u * 1024 * 1024) /* bytes of a run's answer that the front takes */
 #define LIMIT_MCP_CHECKS 8		/* programs checked at the same time; others wait */
 #define LIMIT_MCP_CHECK_ANSWER (4u * 1024 * 1024) /* bytes */
+#define LIMIT_CLIENT_CONFIG (1024u * 1024) /* bytes of a client's file, into which install writes */
 
 #endif

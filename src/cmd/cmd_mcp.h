@@ -26,6 +26,9 @@ typedef struct McpOptions {
 	OptUint max_runs, max_runs_caller;
 	/* mcp key add */
 	const char *subject, *until;
+	/* mcp install */
+	const char *client, *url, *file;
+	bool write;
 } McpOptions;
 
 /* Serves until the front ends, or a signal comes; the exit code of sonde. */
@@ -33,6 +36,9 @@ int mcp_serve(const McpOptions *o);
 
 /* mcp key ..: the file of those who may ask over HTTP. */
 int mcp_key(const McpOptions *o);
+
+/* mcp install: this server's entry in a client's configuration. */
+int mcp_install(const McpOptions *o);
 
 /* What is to be in force for a caller: the installed policy, the server's, his own.  False
  * after saying on standard error why there is none. */
