@@ -58,13 +58,43 @@ static void show_text(Report *r, Str text)
 /* Neighbours of one kind are one piece of the JSON output. */
 static void end_piece(Report *r)
 {
-	if (r->piece.n)
-		vec_push(r->a, &r->output, (ReportItem){ .a = sb_done(&r->piece), .n = r->piece_peer });
+	if (r->piece.n) {
+		r->piece_is.a = sb_done(&r->piece);
+		vec_push(r->a, &r->output, r->piece_is);
+	}
 	r->piece = sb(r->a);
+}
+
+/* What the engine says of a piece; what is no label, or no origins, tells everything. */
+static ReportItem told(Report *r, uint8_t label, Bytes origin)
+{
+	ReportItem it = { .label = label < TOLD_N ? label : TOLD_CONTENT };
+	Cursor c = cursor(origin);
+	Whence w;
+	bool bad;
+
+	while (whence_next(&c, &w, &bad))
+		;
+	if (bad || label >= TOLD_N) {
+		uint8_t any = WHENCE_ANY;
+
+		it = (ReportItem){ .label = TOLD_CONTENT, .origin = str_bytes(keep(r, BYTES(&any, 1))) };
+	} else if (r->piece.n && bytes_eq(origin, r->piece_is.origin)) {
+		it.origin = r->piece_is.origin;
+	} else {
+		it.origin = str_bytes(keep(r, origin));
+	}
+	return it;
+}
+
+static bool same_kind(const ReportItem *x, const ReportItem *y)
+{
+	return x->n == y->n && x->label == y->label && bytes_eq(x->origin, y->origin);
 }
 
 static void take_text(Report *r, const Msg *m)
 {
+	ReportItem is = told(r, m->text.label, m->text.origin);
 	Bytes text = m->text.text;
 	size_t room = r->opt.max_output > r->written ? r->opt.max_output - r->written : 0;
 
@@ -72,6 +102,7 @@ static void take_text(Report *r, const Msg *m)
 		r->cut += text.n - room;
 		text = bytes_slice(text, 0, room);
 	}
+	is.n = m->text.peer != 0;
 	if (!text.n)
 		return;
 	r->written += text.n;
@@ -79,10 +110,10 @@ static void take_text(Report *r, const Msg *m)
 		show_text(r, bytes_str(text));
 		return;
 	}
-	if (r->piece.n && r->piece_peer != (m->text.peer != 0))
+	if (r->piece.n && !same_kind(&r->piece_is, &is))
 		end_piece(r);
 	r->piece.a = r->a;
-	r->piece_peer = m->text.peer != 0;
+	r->piece_is = is;
 	sb_str(&r->piece, bytes_str(text));
 }
 
@@ -119,11 +150,14 @@ static void take_result(Report *r, const Msg *m)
 	if (m->result.more)
 		return;
 	r->left_out += r->too_long;
-	if (!r->too_long)
-		vec_push(r->a, &r->results,
-			 (ReportItem){ .a = keep(r, m->result.type),
-				       .b = json_object(r, str_bytes(sb_done(&r->result))),
-				       .n = m->result.line });
+	if (!r->too_long) {
+		ReportItem is = told(r, m->result.label, m->result.origin);
+
+		is.a = keep(r, m->result.type);
+		is.b = json_object(r, str_bytes(sb_done(&r->result)));
+		is.n = m->result.line;
+		vec_push(r->a, &r->results, is);
+	}
 	r->too_long = false;
 	r->result = sb(r->a);
 }
@@ -225,6 +259,8 @@ void report_event(Report *r, const Msg *m)
 		break;
 	case MSG_FAIL:
 		r->error_span = (Span){ m->fail.from, m->fail.to };
+		if (!r->error.n)
+			r->error_is = told(r, m->fail.label, m->fail.origin);
 		report_error(r, m->fail.exit, (const char *)keep(r, m->fail.code).p, keep(r, m->fail.message));
 		break;
 	case MSG_DONE:
@@ -430,6 +466,30 @@ static void json_gate(Report *r, Json *j)
 	json_close(j, '}');
 }
 
+/* "label":"content","origin":["10.0.0.1"]: each once. */
+static void json_told(Report *r, Json *j, const ReportItem *it)
+{
+	Cursor c = cursor(it->origin);
+	Str last = { 0 };
+	Whence w;
+	bool bad;
+
+	json_kstr(j, "label", str_c(told_name((Told)it->label)));
+	json_key(j, "origin");
+	json_open(j, '[');
+	while (whence_next(&c, &w, &bad)) {
+		Sb text = sb(r->a);
+
+		whence_text(&w, &text);
+		Str s = sb_done(&text);
+
+		if (!str_eq(s, last)) /* a name's addresses follow one another */
+			json_str(j, s);
+		last = s;
+	}
+	json_close(j, ']');
+}
+
 static void json_output(Report *r, Json *j)
 {
 	json_key(j, "output");
@@ -437,6 +497,7 @@ static void json_output(Report *r, Json *j)
 	for (uint32_t i = 0; i < r->output.n; i++) {
 		json_open(j, '{');
 		json_kstr(j, "text", r->output.p[i].a);
+		json_told(r, j, &r->output.p[i]);
 		json_kbool(j, "peer", r->output.p[i].n != 0);
 		json_close(j, '}');
 	}
@@ -451,6 +512,7 @@ static void json_output(Report *r, Json *j)
 		json_open(j, '{');
 		json_kstr(j, "type", r->results.p[i].a);
 		json_kint(j, "line", r->results.p[i].n);
+		json_told(r, j, &r->results.p[i]);
 		json_key(j, "fields");
 		json_raw(j, r->results.p[i].b);
 		json_close(j, '}');
@@ -525,6 +587,7 @@ static void json_error(Report *r, Json *j)
 	json_open(j, '{');
 	json_kstr(j, "code", r->error.a);
 	json_kstr(j, "message", r->error.b);
+	json_told(r, j, &r->error_is);
 	json_key(j, "span");
 	if (r->error_span.to)
 		cmd_json_span(j, r->opt.source, r->error_span);

@@ -12,6 +12,7 @@
 
 #include "base/diag.h"
 #include "deal/msg.h"
+#include "deal/whence.h"
 #include "probe/warnings.h"
 
 typedef struct ReportOptions {
@@ -27,6 +28,8 @@ typedef struct ReportOptions {
 typedef struct ReportItem {
 	Str a, b;
 	uint32_t n;
+	uint8_t label;	/* Told */
+	Bytes origin;	/* deal/whence.h */
 } ReportItem;
 
 /* A code's warnings, as the engine told them peer by peer. */
@@ -41,7 +44,7 @@ typedef struct Report {
 	ReportOptions opt;
 	VEC(ReportItem) output;   /* a: text, n: peer */
 	Sb piece;                 /* of output, not yet ended: JSON only */
-	bool piece_peer;
+	ReportItem piece_is;      /* n: peer */
 	Sb result;                /* its JSON so far */
 	VEC(ReportItem) results;  /* a: type, b: fields as JSON, n: line */
 	VEC(ReportWarning) warnings;
@@ -51,6 +54,7 @@ typedef struct Report {
 	Str manifest_json; /* empty: none */
 	ReportItem error;  /* a: code, b: message; n: 1 if there is one */
 	Span error_span;
+	ReportItem error_is; /* what its message tells */
 	Str approval_hash, approval_text; /* what a person would have to approve */
 	Msg gate_stat;     /* type NONE: there was no gate */
 	size_t written;    /* bytes of output shown or kept */

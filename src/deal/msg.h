@@ -87,7 +87,7 @@ typedef enum StopReason {
 	M(NEIGH, 'G', neigh, F(u16, iface) F(ip, ip) F(u64, mac) F(bytes, state))                            \
 	M(OWN_PORT, 'G', own_port, F(u8, proto) F(u16, port) F(ip, src)) /* a free one, held for this run */  \
 	M(RESOLVER, 'G', resolver, F(ip, addr))                                                              \
-	M(GO, 'G', go, F(i64, epoch) F(u64, seed) F(i64, time_limit) F(u64, leak)) /* leak: bits */                                        \
+	M(GO, 'G', go, F(i64, epoch) F(u64, seed) F(i64, time_limit) F(u64, leak) F(u8, measurements)) /* leak: bits; measurements: content is not printed */ \
 	/* gate -> engine, while it runs */                                                                  \
 	M(FRAME, 'G', frame, F(i64, rx_ns) F(u8, source) F(u8, csum) F(u16, iface) F(u8, flags)              \
 	  F(u8, first) F(u32, orig_len) F(bytes, data))    /* first: WireId of the outermost header */        \
@@ -107,12 +107,12 @@ typedef enum StopReason {
 	M(DIAG, 'O', diag, F(bytes, code) F(u32, from) F(u32, to) F(bytes, message) F(u8, fix) F(u32, fix_from) \
 	  F(u32, fix_to) F(bytes, fix_text) F(u8, widening) F(bytes, hint) F(bytes, path))                                  \
 	M(CHECKED, 'O', checked, F(bytes, manifest))       /* for `check`: deal/manifest_codec */             \
-	M(TEXT, 'O', text, F(u8, peer) F(bytes, text))     /* peer: text of a peer, already quoted */         \
-	M(RESULT, 'O', result, F(u32, line) F(u8, more) F(bytes, type) F(bytes, json)) /* a result object that was printed; more: its JSON goes on */ \
+	M(TEXT, 'O', text, F(u8, peer) F(u8, label) F(bytes, origin) F(bytes, text)) /* peer: text of a peer, already quoted; label, origin: deal/whence.h; empty: told of what is not there */ \
+	M(RESULT, 'O', result, F(u32, line) F(u8, more) F(u8, label) F(bytes, origin) F(bytes, type) F(bytes, json)) /* a result object that was printed; more: its JSON goes on */ \
 	M(WARN, 'O', warn, F(bytes, code) F(u32, count) F(ip, peer) F(u32, of_peer) F(bytes, evidence)) /* a row of warnings.def for one peer; count: of all */ \
 	M(STAT, 'O', stat, F(bytes, group) F(bytes, json)) /* one line of `stats:` */                         \
 	M(PROGRESS, 'O', progress, F(bytes, what) F(u64, done) F(u64, total))                                \
-	M(FAIL, 'O', fail, F(u8, exit) F(u32, from) F(u32, to) F(bytes, code) F(bytes, message))             \
+	M(FAIL, 'O', fail, F(u8, exit) F(u32, from) F(u32, to) F(bytes, code) F(bytes, message) F(u8, label) F(bytes, origin)) \
 	M(DONE, 'O', done, F(u8, exit))                                                                      \
 	/* cmd -> the TLS process */                                                                         \
 	M(TLS_ROOTS, 'C', tls_roots, F(u8, more) F(bytes, pem)) /* trusted certificates; more: they go on */ \

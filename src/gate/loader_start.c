@@ -294,6 +294,7 @@ void loader_tell(Loader *l)
 	timeline_start(&g->time);
 	g->time_limit = limit ? limit : INT64_MAX;
 	tell(l, (Msg){ .type = MSG_GO, .go = { g->time.epoch, l->o->seed, limit,
-						     (uint64_t)l->rules->budget.v[BOUND_LEAK] } });
+						     (uint64_t)l->rules->budget.v[BOUND_LEAK],
+						     l->rules->output_measurements } });
 	outbox_flush(&g->outbox);
 }

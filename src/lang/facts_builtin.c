@@ -432,6 +432,7 @@ const Fact *facts_builtin(Facts *f, Node *n, BuiltinFunc which)
 	}
 	if (f->env->dead)
 		return mk(f, T_NEVER);
+	label_told(f, n, which, &c);
 	if (!ok && which != BI_exit) {
 		/* What is wrong was said; go on with what the built-in gives in any case. */
 		const SigType *r = c.sig->ret;

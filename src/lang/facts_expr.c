@@ -57,6 +57,8 @@ static const Fact *name_fixed(Facts *f, const Node *n)
 		x->view = (uint8_t)n->name.index;
 	} else {
 		x->index = (uint16_t)n->name.index;
+		if (x->index == BI_print || x->index == BI_table)
+			label_told_anywhere(f);
 	}
 	return x;
 }

@@ -231,6 +231,13 @@ bool label_is_verb(Facts *f, const Node *def);
 /* The parameter that says whom a verb sends to, or -1. */
 int label_peer_param(const Node *def);
 void label_verb(Facts *f, Node *call, Node *def, const Fact **arg, Node *const *node);
+/* ---- label_told.c: what is printed ---- */
+
+/* A call of print() or table(). */
+void label_told(Facts *f, const Node *call, BuiltinFunc which, const struct CallArgs *c);
+/* print as a value: nobody knows where it is called. */
+void label_told_anywhere(Facts *f);
+
 /* ---- label_explain.c: why ---- */
 
 /* "line 2: sr1(..) -> line 3: x -> line 4: send(..)": how l got to `from`, and on to `to`. */

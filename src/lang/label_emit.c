@@ -766,6 +766,7 @@ void labels_finish(Facts *f, LabelMarks *marks)
 	pay_costs(f, f->in->ast->n_ahead, f->in->ast->n_nodes); /* the program's first */
 	pay_costs(f, 0, f->in->ast->n_ahead);
 	marks->cost = ls->cost;
+	label_told_finish(f, marks);
 	bool alone = !ls->peers || label_own(f, ls->peers, ls->peers);
 	if (!ls->end_paid)
 		ls->end_paid = label_loads_cut(f);

@@ -160,6 +160,7 @@ void label_may_end(Facts *f, const Node *at, const Label *l)
 	Labels *ls = f->labels;
 	const Label *made = label_made(f, l, LABEL_MEASURED);
 
+	label_told_error(f, l);
 	if (!made || facts_in_lib(f, at))
 		return;
 	if (!ls->may_end || label_join(f, ls->may_end, made) != ls->may_end)

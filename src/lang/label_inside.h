@@ -19,6 +19,8 @@ typedef struct OpenLoad {
 	const Node *at;
 } OpenLoad;
 
+typedef struct ToldSite ToldSite;
+
 struct Labels {
 	Map sets, joins, origins, sites;
 	VEC(const Label *) set; /* by id */
@@ -48,6 +50,8 @@ struct Labels {
 	const Node *wait_at;  /* the first place */
 	const Node *end_paid; /* what may end the run matters to others: where */
 	LabelCost *cost;      /* by node id; NULL: there are none */
+	ToldSite **told;      /* by node id of a call that prints; NULL: there are none */
+	const Label *told_all, *told_error;
 };
 
 /* A growing set of numbers, sorted. */
@@ -68,6 +72,9 @@ const Label *label_answers(Facts *f, const Fact *answers);
 const Node *label_loads_cut(Facts *f);
 /* Who was waited for since then. */
 const Label *label_waited_since(Facts *f, uint64_t gen);
+/* Of an error that l tells about. */
+void label_told_error(Facts *f, const Label *l);
+void label_told_finish(Facts *f, LabelMarks *marks);
 /* x is the value of n: may its evaluation have been an error instead? */
 void label_may_fail(Facts *f, const Node *n, const Fact *x);
 

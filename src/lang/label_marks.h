@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the checker found out about leak that lowering turns into METERs.
+ * What the checker found out about leak that lowering turns into METERs, and about
+ * what is printed, for TOLDs.
  */
 #ifndef SONDE_LANG_LABEL_MARKS_H
 #define SONDE_LANG_LABEL_MARKS_H
 
 #include "lang/ast.h"
+#include "vm/program.h"
 
 /* What an expression adds to the cost of an emission or of a verb's call. */
 typedef struct LabelCost {
@@ -16,10 +18,18 @@ typedef struct LabelCost {
 	Str what, path;	 /* in words */
 } LabelCost;
 
+/* What a call of print() or table() tells: the call itself, then each of its values. */
+typedef struct LabelTold {
+	uint32_t n; /* 0: nothing is known of it */
+	const ProgTold *row;
+} LabelTold;
+
 /* What lowering needs: METERs, by node id.  NULL arrays: there are none. */
 typedef struct LabelMarks {
 	uint8_t *test;	  /* each evaluation is paid by a bit */
 	LabelCost *cost;  /* of a call: paid before it */
+	LabelTold *told;  /* of a call that prints */
+	ProgTold told_all, told_error;
 } LabelMarks;
 
 #endif

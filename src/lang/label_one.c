@@ -79,6 +79,11 @@ static bool speaks_of(const Resolve *r, const Label *l)
 	return false;
 }
 
+static const Label *why_resolved(const Resolve *r, const Label *why)
+{
+	return label_made(r->f, origins_resolved(r, why, 4), (WireLabel)why->level);
+}
+
 static const Label *label_resolved(const Resolve *r, const Label *l)
 {
 	Facts *f = r->f;
@@ -98,7 +103,7 @@ static const Label *label_resolved(const Resolve *r, const Label *l)
 		Site s = ls->site.p[l->site[i]];
 
 		out = label_join(f, out,
-				 speaks_of(r, s.why) ? label_site_of(f, rng_mix(s.key), &s, origins_resolved(r, s.why, 4))
+				 speaks_of(r, s.why) ? label_site_of(f, rng_mix(s.key), &s, why_resolved(r, s.why))
 						     : label_site(f, l->site[i]));
 	}
 	return out;

@@ -78,7 +78,7 @@ static bool goes_back(const char *peer, const char *relay)
 	Ip ip;
 	Compiled *c = arena_new(a, Compiled);
 	Str text = str_printf(a, "r = sr1(IP(dst=\"%s\")/UDP(dport=7))\nif r and UDP in r:\n"
-				 "    send(IP(dst=\"%s\")/UDP(dport=7)/r[UDP].payload)\n", peer, peer);
+				 "    send(IP(dst=\"%s\")/UDP(dport=7)/r.payload)\n", peer, peer);
 
 	assert_true(ip_parse(str_c(relay), &ip));
 	Target t = { .lo = ip, .hi = ip };
@@ -151,6 +151,102 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* ---- what is printed ---- */
+
+/* "measured 10.0.0.1 | clean": the values of the n-th call that prints. */
+static const char *told(const char *text)
+{
+	static char out[512];
+	static const char *const level[] = { "clean", "measured", "content" };
+	const Compiled *c = compiled(str_c(text));
+	Sb b = sb(&arena);
+	const Insn *last = NULL;
+
+	if (!c->program)
+		compile_render(c, STR("test"), &b);
+	Str why = sb_done(&b);
+
+	if (!c->program)
+		print_error("%.*s\n", STR_ARG(why));
+	b = sb(&arena);
+	assert_non_null(c->program);
+	for (uint32_t i = 0; i < c->program->fn[0].ncode; i++)
+		if (c->program->fn[0].code[i].op == I_TOLD)
+			last = &c->program->fn[0].code[i];
+	assert_non_null(last);
+	for (uint32_t i = 0; i < last->x; i++) {
+		const ProgTold *t = &c->program->told[last->c + i];
+
+		sb_printf(&b, "%s%s", i ? " | " : "", level[t->level]);
+		if (t->head != t->level)
+			sb_printf(&b, "/%s", level[t->head]);
+		if (t->any)
+			sb_cstr(&b, " anybody");
+		for (uint16_t k = 0; k < t->n; k++) {
+			sb_char(&b, ' ');
+			target_text(&t->origin[k], &b);
+		}
+	}
+	Str s = sb_done(&b);
+
+	snprintf(out, sizeof out, "%.*s", STR_ARG(s));
+	return out;
+}
+
+#define UDP_A "r = sr1(IP(dst=\"10.0.0.1\")/UDP(dport=9))\n"
+
+static void test_values_that_are_printed_say_whose_they_are(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "print(1, \"a\")", "clean | clean | clean" },
+		{ "print()", "clean" },
+		{ "r = " A "\nprint(\"it\", r is None)", "clean | clean | measured 10.0.0.1" },
+		{ UDP_A "if r:\n    print(1)\n", "measured 10.0.0.1 | measured 10.0.0.1" },
+		{ UDP_A "if r:\n    print(\"x\", r.payload)\n", "measured 10.0.0.1 | measured 10.0.0.1 | content 10.0.0.1" },
+		/* a constant that content chose is content, also behind the test that left */
+		{ UDP_A "if r and len(r.payload) == 7:\n    print(1)\n", "content 10.0.0.1 | content 10.0.0.1" },
+		{ UDP_A "if r and len(r.payload) == 7:\n    exit()\nprint(1)\n", "content 10.0.0.1 | content 10.0.0.1" },
+		{ UDP_A "x = 0\nif r and len(r.payload) == 7:\n    x = 1\nprint(x)\n", "clean | content 10.0.0.1" },
+		/* the separator is part of the call */
+		{ UDP_A "if r:\n    print(1, 2, sep=str(r.ttl))\n", "content 10.0.0.1 | content 10.0.0.1 | content 10.0.0.1" },
+		/* two peers' */
+		{ UDP_A "s = sr1(IP(dst=\"10.0.0.2\")/UDP(dport=9))\nif r and s:\n    print(r.ttl + s.ttl, r.ttl)\n",
+		  "measured 10.0.0.1 10.0.0.2 | content 10.0.0.1 10.0.0.2 | content 10.0.0.1 10.0.0.2" },
+		/* out of a container, by a function, by an index */
+		{ UDP_A "d = {}\nif r:\n    d[r.ttl] = 1\nprint(len(d))\n", "clean | content 10.0.0.1" },
+		{ UDP_A "def f(x): return x + 1\nif r:\n    print(f(r.ttl))\n", "measured 10.0.0.1 | content 10.0.0.1" },
+		{ UDP_A "xs = [1, 2, 3]\nif r:\n    print(xs[r.ttl % 3])\n", "measured 10.0.0.1 | content 10.0.0.1" },
+		/* a loop over a network: all of it */
+		{ "for h in net(\"10.0.0.0/30\"):\n    r = sr1(IP(dst=h)/ICMP())\n    if r:\n        print(h, r.ttl)\n",
+		  "measured 10.0.0.0/30 | measured 10.0.0.0/30 | content 10.0.0.0/30" },
+		{ UDP_A "if r:\n    table([(1, r.ttl)])\n", "measured 10.0.0.1 | content 10.0.0.1" },
+		{ "ps = sniff(count=1, timeout=1)\nprint(len(ps))", "clean | content anybody" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const char *is = told(rows[i][0]);
+
+		if (strcmp(is, rows[i][1]))
+			print_error("%s\n-> %s, not %s\n", rows[i][0], is, rows[i][1]);
+		assert_string_equal(is, rows[i][1]);
+	}
+}
+
+static void test_what_is_not_printed_is_told_too(void **state)
+{
+	(void)state;
+	const Compiled *c = compiled(STR(UDP_A "if r and len(r.payload) == 7:\n    print(1)\nprint(2)\n"));
+
+	assert_int_equal(c->program->told_all.level, LABEL_CONTENT);
+	assert_int_equal(c->program->told_all.n, 1);
+	c = compiled(STR(UDP_A "if r:\n    print(r.payload)\n"));
+	assert_int_equal(c->program->told_all.level, LABEL_MEASURED);
+	c = compiled(STR("list(map(print, [1, 2]))\n"));
+	assert_int_equal(c->program->told_all.level, LABEL_CONTENT); /* by a call that nobody sees */
+	assert_true(c->program->told_all.any);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -159,6 +255,8 @@ int main(void)
 		cmocka_unit_test(test_what_comes_from_a_relay_does_not_go_back),
 		cmocka_unit_test(test_the_path_is_told),
 		cmocka_unit_test(test_full_sets_stand_for_everything),
+		cmocka_unit_test(test_values_that_are_printed_say_whose_they_are),
+		cmocka_unit_test(test_what_is_not_printed_is_told_too),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

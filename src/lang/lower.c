@@ -673,6 +673,10 @@ static Program *program(Lower *lo)
 			.result = lo->result.p,
 			.entry = entry };
 	reflect_bounds(lo, p);
+	p->ntold = lo->told.n;
+	p->told = lo->told.p;
+	p->told_all = lo->in->marks ? lo->in->marks->told_all : (ProgTold){ 0 };
+	p->told_error = lo->in->marks ? lo->in->marks->told_error : (ProgTold){ 0 };
 	return p;
 }
 

@@ -149,6 +149,20 @@ void code_pay(Fn *f, const Node *call, Reg packets, bool sends)
 		code_emit(f, insn_abc(I_METERN, c ? c->reflect : 0, packets, 0, c ? c->packet : 0));
 }
 
+/* What it prints tells. */
+static void code_told(Fn *f, const Node *call)
+{
+	const LabelMarks *m = f->lo->in->marks;
+	const LabelTold *t = m && m->told ? &m->told[call->id] : NULL;
+	Lower *lo = f->lo;
+
+	if (!t || !t->n || lo->told.n + t->n > UINT16_MAX)
+		return; /* then it tells everything, of everybody */
+	code_emit(f, insn_abc(I_TOLD, t->n, 0, 0, lo->told.n));
+	for (uint32_t i = 0; i < t->n; i++)
+		vec_push(lo->a, &lo->told, t->row[i]);
+}
+
 /* max of an empty list of durations is an absent one. */
 static void absent_default(Place *c, uint8_t absent)
 {
@@ -173,6 +187,7 @@ static void builtin_into(Fn *f, Node *n, BuiltinFunc b, Reg dst)
 
 	place_args(&c);
 	code_pay(f, n, c.base, b == BI_send || b == BI_sr || b == BI_sr1);
+	code_told(f, n);
 	if (b == BI_max || b == BI_min)
 		absent_default(&c, n->call.absent);
 	code_emit(f, insn_abc(I_CALLB, s->n, dst, b, c.base));

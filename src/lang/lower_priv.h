@@ -34,6 +34,7 @@ typedef struct Lower {
 	VEC(MethodSite) msite;
 	VEC(LayerSite) lsite;
 	VEC(ResultType) result;
+	VEC(ProgTold) told;
 	VEC(ProgFn) fn;
 	VEC(Node *) todo; /* DEFs and LAMBDAs with a number and no code yet */
 	VEC(uint32_t) todo_fn;

@@ -137,6 +137,7 @@ bool engine_start(Engine *e)
 			e->seed = e->pool.seed = m.go.seed;
 			e->limit_ns = m.go.time_limit;
 			e->leak = m.go.leak;
+			e->measurements = m.go.measurements != 0;
 			return true;
 		}
 	}
@@ -360,19 +361,29 @@ Ip engine_pin(const Engine *e, Str name)
 	return (Ip){ 0 };
 }
 
-static void host_out(void *ctx, Str text, bool peer)
+static void host_out(void *ctx, Str text, const ProgTold *told, bool peer)
 {
+	uint8_t buf[WHENCE_BYTES];
 	Engine *e = ctx;
 
-	e->config.sink(e->config.sink_ctx, &(Msg){ .type = MSG_TEXT, .text = { peer, str_bytes(text) } });
+	e->config.sink(e->config.sink_ctx, &(Msg){ .type = MSG_TEXT,
+						   .text = { .peer = peer,
+							     .label = peer ? TOLD_CONTENT : told->level,
+							     .origin = engine_whence(e, told, peer, buf),
+							     .text = str_bytes(text) } });
 }
 
-static void host_result(void *ctx, uint32_t line, Str type, Str json)
+static void host_result(void *ctx, uint32_t line, Str type, Str json, const ProgTold *told)
 {
+	uint8_t buf[WHENCE_BYTES];
 	Engine *e = ctx;
 
-	e->config.sink(e->config.sink_ctx,
-		       &(Msg){ .type = MSG_RESULT, .result = { .line = line, .type = str_bytes(type), .json = str_bytes(json) } });
+	e->config.sink(e->config.sink_ctx, &(Msg){ .type = MSG_RESULT,
+						   .result = { .line = line,
+							       .label = told->level,
+							       .origin = engine_whence(e, told, false, buf),
+							       .type = str_bytes(type),
+							       .json = str_bytes(json) } });
 }
 
 /* A program that only computes sees the end of its time all the same.  A capture file
@@ -466,6 +477,7 @@ void engine_host(Engine *e, VmHost *ret_host)
 	ret_host->set_attr = net_set_attr;
 	ret_host->native_text = net_live_text;
 	ret_host->leak = e->leak;
+	ret_host->measurements = e->measurements;
 	ret_host->sent = host_sent;
 }
 

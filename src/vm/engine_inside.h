@@ -247,6 +247,7 @@ struct Engine {
 	int64_t reset_due_ns; /* the first of them; NS_NONE: none */
 	uint32_t resets;
 
+	bool measurements;
 	uint64_t leak, leak_used; /* bits: the bound, what the VM metered */
 	StatLine line[LINES];
 	uint64_t frames, unsolicited, late, tx_source[STAMP_N], rx_source[STAMP_N];

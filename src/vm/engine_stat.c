@@ -7,6 +7,8 @@
 
 #include "base/json.h"
 
+#include <stdio.h>
+
 static void emit_stat(Engine *e, const char *group, Sb *json)
 {
 	e->config.sink(
@@ -89,6 +91,17 @@ static void report_leak(Engine *e)
 	emit_stat(e, "leak", &out);
 }
 
+/* output("measurements"): evidence is content of the peer whom it is about. */
+static const char *instead_of(Ip peer, char text[static IP_TEXT + 32])
+{
+	char ip[IP_TEXT] = "anybody";
+
+	if (peer.v)
+		ip_format(peer, ip);
+	snprintf(text, IP_TEXT + 32, "<content from %s>", ip);
+	return text;
+}
+
 static void report_warnings(Engine *e)
 {
 	for (unsigned i = 0; i < WARN_N; i++) {
@@ -96,12 +109,14 @@ static void report_warnings(Engine *e)
 
 		for (uint32_t k = 0; k < w->n; k++) {
 			const WarnPeer *p = &w->peer[k];
+			char instead[IP_TEXT + 32];
+			bool hide = e->measurements && (p->ip.v || strchr(p->evidence, '"'));
 			Msg m = { .type = MSG_WARN,
 				  .warn = { .code = str_bytes(str_c(warn_row((WarnId)i)->code)),
 					    .count = w->count,
 					    .peer = p->ip,
 					    .of_peer = p->count,
-					    .evidence = str_bytes(str_c(p->evidence)) } };
+					    .evidence = str_bytes(str_c(hide ? instead_of(p->ip, instead) : p->evidence)) } };
 
 			e->config.sink(e->config.sink_ctx, &m);
 		}

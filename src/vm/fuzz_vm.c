@@ -202,13 +202,15 @@ static void make_code(Gen *g, bool raw)
 	}
 }
 
-static void sink(void *ctx, Str text, bool peer)
+static void sink(void *ctx, Str text, const ProgTold *told, bool peer)
 {
+	(void)told;
 	*(size_t *)ctx += text.n + peer;
 }
 
-static void result(void *ctx, uint32_t line, Str type, Str json)
+static void result(void *ctx, uint32_t line, Str type, Str json, const ProgTold *told)
 {
+	(void)told;
 	(void)type;
 	*(size_t *)ctx += json.n + line;
 }

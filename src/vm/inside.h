@@ -75,6 +75,11 @@ struct Vm {
 	uint64_t *reflected; /* of these by each reflect() */
 	uint64_t sending;    /* packets that are about to be sent */
 
+	const ProgTold *told; /* of the next call that prints, by TOLD; NULL: not known */
+	uint8_t n_told;
+	bool hide;	      /* what is made to be shown leaves out fields of content */
+	const ProgTold *hidden; /* whose they are */
+
 	uint64_t out_n;    /* bytes given to the host's sink */
 	uint64_t out_cut;
 	uint64_t peer_n;   /* text of peers among it */

@@ -185,5 +185,5 @@ bool bi_fail(Vm *vm, const Value *args, uint32_t n, Value *ret)
 
 	(void)n;
 	(void)ret;
-	return vm_to_str(vm, args[0], &message) && vm_fail(vm, "E-VALUE", "%.*s", STR_ARG(message));
+	return vm_to_str(vm, args[0], &message) && vm_fail_own(vm, "E-VALUE", message);
 }

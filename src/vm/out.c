@@ -10,9 +10,58 @@
 
 enum { LINE_WIDTH = 100, LIST_SHOWN = 20, COLUMNS_MAX = 64, CELL_MAX = 60, JSON_DEPTH = 8 };
 
+/* ---- what is told ---- */
+
+/* Nobody said what it tells: everything, of everybody. */
+static const ProgTold everything = { .level = LABEL_CONTENT, .head = LABEL_CONTENT, .any = true };
+
+const ProgTold *out_told(const Vm *vm, uint32_t i)
+{
+	if (!vm->told)
+		return &everything;
+	return &vm->told[i < vm->n_told ? i : vm->n_told - 1u];
+}
+
+OutShown out_shown(const Vm *vm, const ProgTold *told)
+{
+	if (!vm->host.measurements || told->level != LABEL_CONTENT)
+		return OUT_ALL;
+	return told->head == LABEL_CONTENT ? OUT_NOT : OUT_HEAD;
+}
+
+void out_instead_text(const ProgTold *told, Sb *out)
+{
+	sb_cstr(out, "<content from ");
+	if (told->any || !told->n)
+		sb_cstr(out, "anybody");
+	for (uint16_t i = 0; i < told->n; i++) {
+		sb_cstr(out, i ? ", " : "");
+		if (!told->origin[i].name.n && !told->origin[i].lo.v)
+			sb_cstr(out, "this host's resolver");
+		else
+			target_text(&told->origin[i], out);
+	}
+	sb_char(out, '>');
+}
+
+void out_instead(Sbuf *b, const ProgTold *told)
+{
+	size_t mark = arena_mark(&b->vm->scratch);
+	Sb out = sb(&b->vm->scratch);
+
+	out_instead_text(told, &out);
+	sbuf_add(b, sb_done(&out));
+	arena_reset(&b->vm->scratch, mark);
+}
+
+static bool hides(const Vm *vm, const ResultType *t, uint32_t field)
+{
+	return vm->hide && (field >= t->n || t->field[field].label == LABEL_CONTENT);
+}
+
 /* ---- the sink ---- */
 
-static void emit(Vm *vm, Str s, bool peer)
+static void emit(Vm *vm, Str s, const ProgTold *told, bool peer)
 {
 	uint64_t room = vm->host.output_limit - vm->out_n;
 
@@ -29,10 +78,10 @@ static void emit(Vm *vm, Str s, bool peer)
 		vm->out_n += s.n;
 	}
 	if (s.n && vm->host.out)
-		vm->host.out(vm->host.ctx, s, peer);
+		vm->host.out(vm->host.ctx, s, told, peer);
 }
 
-static void emit_peer(Vm *vm, Str s, bool full)
+static void emit_peer(Vm *vm, Str s, const ProgTold *told, bool full)
 {
 	Arena *a = &vm->scratch;
 	size_t mark = arena_mark(a), most = full ? LIMIT_PEER_TOTAL : LIMIT_PEER_PIECE;
@@ -45,28 +94,28 @@ static void emit_peer(Vm *vm, Str s, bool full)
 	sb_char(&out, '"');
 	escape_peer(&out, BYTES(s.p, n));
 	sb_char(&out, '"');
-	emit(vm, sb_done(&out), true);
+	emit(vm, sb_done(&out), told, true);
 	arena_reset(a, mark);
 	if (n < s.n) {
 		Str more = str_printf(a, " (+%zu bytes)", s.n - n);
 
-		emit(vm, more, false);
+		emit(vm, more, told, false);
 		arena_reset(a, mark);
 	}
 }
 
-void out_value(Vm *vm, const ObjStr *s, bool full)
+void out_value(Vm *vm, const ObjStr *s, const ProgTold *told, bool full)
 {
 	size_t at = 0;
 
 	for (uint32_t i = 0; i < s->n_marks; i++) {
 		Mark m = s->marks[i];
 
-		emit(vm, (Str){ s->p + at, m.from - at }, false);
-		emit_peer(vm, (Str){ s->p + m.from, m.to - m.from }, full);
+		emit(vm, (Str){ s->p + at, m.from - at }, told, false);
+		emit_peer(vm, (Str){ s->p + m.from, m.to - m.from }, told, full);
 		at = m.to;
 	}
-	emit(vm, (Str){ s->p + at, s->h.n - at }, false);
+	emit(vm, (Str){ s->p + at, s->h.n - at }, told, false);
 }
 
 /* ---- JSON of results ---- */
@@ -78,6 +127,15 @@ static void json_text(Vm *vm, Json *j, Value v)
 	Sbuf b = sbuf(vm);
 
 	text_str(&b, v);
+	json_str(j, (Str){ b.p, b.n });
+	sbuf_drop(&b);
+}
+
+static void json_instead(Vm *vm, Json *j)
+{
+	Sbuf b = sbuf(vm);
+
+	out_instead(&b, vm->hidden);
 	json_str(j, (Str){ b.p, b.n });
 	sbuf_drop(&b);
 }
@@ -108,6 +166,7 @@ static void json_result(Vm *vm, Json *j, const ObjResult *r, int depth)
 {
 	json_open(j, '{');
 	for (uint32_t i = 0; i < r->h.n; i++) {
+		bool hidden = hides(vm, r->type, i);
 		char key[LIMIT_NAME + 1];
 		Str name = r->type->field[i].name;
 		size_t n = name.n < LIMIT_NAME ? name.n : LIMIT_NAME;
@@ -115,7 +174,10 @@ static void json_result(Vm *vm, Json *j, const ObjResult *r, int depth)
 		memcpy(key, name.p, n);
 		key[n] = 0;
 		json_key(j, key);
-		json_value(vm, j, r->p[i], depth);
+		if (hidden)
+			json_instead(vm, j);
+		else
+			json_value(vm, j, r->p[i], depth);
 	}
 	json_close(j, '}');
 }
@@ -184,19 +246,19 @@ static void json_value(Vm *vm, Json *j, Value v, int depth)
 	}
 }
 
-static void report(Vm *vm, const ObjResult *r)
+static void report(Vm *vm, const ObjResult *r, const ProgTold *told)
 {
 	size_t mark = arena_mark(&vm->scratch);
 	Sb out = sb(&vm->scratch);
 	Json j = json(&out);
 
 	json_result(vm, &j, r, JSON_DEPTH);
-	vm->host.result(vm->host.ctx, vm_line(vm), r->type->name, sb_done(&out));
+	vm->host.result(vm->host.ctx, vm_line(vm), r->type->name, sb_done(&out), told);
 	arena_reset(&vm->scratch, mark);
 }
 
 /* A live object as it is now: what it has but for its logs. */
-static void report_live(Vm *vm, Value v)
+static void report_live(Vm *vm, Value v, const ProgTold *told)
 {
 	size_t mark = arena_mark(&vm->scratch);
 	BuiltinOwner owner = owner_of(v);
@@ -216,7 +278,7 @@ static void report_live(Vm *vm, Value v)
 		json_value(vm, &j, x, JSON_DEPTH);
 	}
 	json_close(&j, '}');
-	vm->host.result(vm->host.ctx, vm_line(vm), vm->result_type[owner].name, sb_done(&out));
+	vm->host.result(vm->host.ctx, vm_line(vm), vm->result_type[owner].name, sb_done(&out), told);
 	arena_reset(&vm->scratch, mark);
 }
 
@@ -246,7 +308,7 @@ bool out_is_results(Value v)
 	return true;
 }
 
-void out_result(Vm *vm, Value v)
+void out_result(Vm *vm, Value v, const ProgTold *told)
 {
 	const Value *p;
 	uint32_t n;
@@ -254,12 +316,12 @@ void out_result(Vm *vm, Value v)
 	if (!vm->host.result)
 		return;
 	if (v.tag == VAL_RESULT)
-		report(vm, val_result(v));
+		report(vm, val_result(v), told);
 	else if (v.tag == VAL_NATIVE)
-		report_live(vm, v);
+		report_live(vm, v, told);
 	else if (out_is_results(v) && out_rows(v, &p, &n))
 		for (uint32_t i = 0; i < n; i++)
-			report(vm, val_result(p[i]));
+			report(vm, val_result(p[i]), told);
 }
 
 /* ---- a single result: `name value` pairs, lists on lines of their own ---- */
@@ -293,6 +355,14 @@ static void cell_text(Sbuf *b, Value v)
 	sbuf_char(b, ']');
 }
 
+static void field_text(Sbuf *b, const ObjResult *r, uint32_t i)
+{
+	if (hides(b->vm, r->type, i))
+		out_instead(b, b->vm->hidden);
+	else
+		cell_text(b, r->p[i]);
+}
+
 bool text_result(Sbuf *b, ObjResult *r)
 {
 	size_t col = r->type->name.n;
@@ -306,7 +376,7 @@ bool text_result(Sbuf *b, ObjResult *r)
 		cell.show = b->show;
 		sbuf_add(&cell, r->type->field[i].name);
 		sbuf_char(&cell, ' ');
-		cell_text(&cell, r->p[i]);
+		field_text(&cell, r, i);
 		ObjStr *s = val_str(sbuf_done(&cell, VAL_STR));
 		bool wrap = col + 2 + s->n_cp > LINE_WIDTH;
 
@@ -315,12 +385,12 @@ bool text_result(Sbuf *b, ObjResult *r)
 		col = (wrap ? 0 : col) + 2 + s->n_cp;
 	}
 	for (uint32_t i = 0; i < r->h.n; i++) {
-		if (!is_listed(r->p[i]) || !val_truth(r->p[i]))
+		if (!is_listed(r->p[i]) || (!hides(b->vm, r->type, i) && !val_truth(r->p[i])))
 			continue;
 		sbuf_cstr(b, "\n  ");
 		sbuf_add(b, r->type->field[i].name);
 		sbuf_char(b, ' ');
-		cell_text(b, r->p[i]);
+		field_text(b, r, i);
 	}
 	return true;
 }
@@ -403,9 +473,34 @@ static bool row_value(Vm *vm, Value row, Str col, Value *ret)
 	return val_attr_named(vm, row, col, ret);
 }
 
+/* A result's field of that name; another column of results is left out with the fields. */
+static bool column_hidden(const Vm *vm, Value row, Str col)
+{
+	if (!vm->hide)
+		return false;
+	const ResultType *t = row.tag == VAL_RESULT ? val_result(row)->type : NULL;
+	uint32_t i = 0;
+
+	while (t && i < t->n && !str_eq(t->field[i].name, col))
+		i++;
+	return !t || hides(vm, t, i);
+}
+
 static bool is_number(Value v)
 {
 	return v.tag == VAL_INT || v.tag == VAL_FLOAT || v.tag == VAL_DURATION;
+}
+
+static void hide_cell(Table *t, uint32_t c, Value *cell)
+{
+	Sbuf b = sbuf(t->vm);
+
+	out_instead(&b, t->vm->hidden);
+	t->used[c] = true;
+	*cell = sbuf_done(&b, VAL_STR);
+	uint32_t w = val_str(*cell)->n_cp;
+
+	t->width[c] = w < CELL_MAX ? w : CELL_MAX;
 }
 
 static bool fill_cells(Table *t)
@@ -417,6 +512,10 @@ static bool fill_cells(Table *t)
 		for (uint32_t c = 0; c < t->n_cols; c++) {
 			Value *cell = &t->cell[r * t->n_cols + c], v;
 
+			if (column_hidden(vm, t->row[r], t->col[c])) {
+				hide_cell(t, c, cell);
+				continue;
+			}
 			if (!row_value(vm, t->row[r], t->col[c], &v))
 				return false;
 			bool empty = v.tag <= VAL_NONE || val_absent(v) || (is_listed(v) && !val_truth(v));

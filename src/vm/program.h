@@ -57,6 +57,15 @@ typedef struct LayerSite {
 	const uint8_t *field; /* indexes into the protocol's fields */
 } LayerSite;
 
+/* What something printed tells, and whose packets went into it (guardrails.md 7). */
+typedef struct ProgTold {
+	uint8_t level; /* WireLabel */
+	uint8_t head;  /* of a result without its fields of content */
+	bool any;      /* from anybody */
+	uint16_t n;
+	const Target *origin; /* addresses, names; without both: this host's resolver */
+} ProgTold;
+
 typedef struct ProgFn {
 	Str name;
 	bool module; /* its first nglobals registers are the globals */
@@ -81,6 +90,10 @@ typedef struct Program {
 	const MethodSite *msite;
 	const LayerSite *lsite;
 	const ResultType *result; /* of lib's declarations */
+	uint32_t ntold;
+	const ProgTold *told;	    /* TOLD: of a call, then of each of its values */
+	ProgTold told_all;	    /* that something is printed, or is not */
+	ProgTold told_error;	    /* of an error's message */
 	uint32_t nreflect;
 	const int64_t *reflect_max; /* bits that each reflect() of the program allows */
 	uint8_t leak_end;	    /* LeakEnd */

@@ -142,6 +142,15 @@ static void set_error(Vm *vm, uint8_t exit, const char *code, const char *fmt, v
 
 	vm->err = (VmError){ .set = true, .exit = exit, .code = code, .span = vm_span(vm) };
 	vm->err.message = (Str){ vm->err_text, n < 0 ? 0 : (size_t)n < cap ? (size_t)n : cap - 1 };
+	vm->err.received = vm->n_frames && vm->frame[vm->n_frames - 1].fn->lib && code &&
+			   (!strcmp(code, "E-VALUE") || !strcmp(code, "E-KEY") || !strcmp(code, "E-INDEX"));
+}
+
+bool vm_fail_own(Vm *vm, const char *code, Str message)
+{
+	vm_fail(vm, code, "%.*s", STR_ARG(message));
+	vm->err.received = false;
+	return false;
 }
 
 bool vm_fail(Vm *vm, const char *code, const char *fmt, ...)

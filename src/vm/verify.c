@@ -175,6 +175,8 @@ static const char *check_counts(const Check *c)
 		return "a call of a lambda without its captured values";
 	if ((in.op == I_METER || in.op == I_METERN) && in.x > c->p->nreflect)
 		return "no such reflect()";
+	if (in.op == I_TOLD && (in.x == 0 || in.c + (uint32_t)in.x > c->p->ntold))
+		return "no such rows of what is told";
 	if (in.op == I_OPTION)
 		return check_option(in);
 	if (in.op == I_ITER || in.op == I_FOR)

@@ -645,6 +645,10 @@ L_METER:
 L_METERN:
 	SLOW(leak_pay_packets(vm, R(IN.a), IN.c, IN.x));
 	NEXT;
+L_TOLD:
+	vm->told = &prog->told[IN.c];
+	vm->n_told = IN.x;
+	NEXT;
 L_LAMBDA:
 	MAKE(make_lambda(vm, IN, &R(IN.c), &ret_));
 	NEXT;

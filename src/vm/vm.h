@@ -36,10 +36,12 @@ typedef struct VmHost {
 	/* Packets sent so far; NULL: none. */
 	uint64_t (*sent)(void *ctx);
 
-	/* A piece of program output.  peer: text of a peer, already quoted and escaped. */
-	void (*out)(void *ctx, Str text, bool peer);
+	bool measurements;     /* content is not printed, but from whom it would be */
+
+	/* A piece of program output, and what it tells.  peer: text of a peer, already quoted and escaped. */
+	void (*out)(void *ctx, Str text, const ProgTold *told, bool peer);
 	/* A result object that was printed, as a JSON object of its fields. */
-	void (*result)(void *ctx, uint32_t line, Str type, Str json);
+	void (*result)(void *ctx, uint32_t line, Str type, Str json, const ProgTold *told);
 	/* At safe points, about every 65,536 units of fuel; false: stop (call vm_stop before). */
 	bool (*safe_point)(void *ctx, Vm *vm);
 
@@ -67,6 +69,7 @@ typedef struct VmError {
 	const char *code; /* "E-INDEX"; empty: ended by exit() or vm_stop */
 	Str message;
 	Span span; /* in the user's text */
+	bool received; /* lib failed at a value: the message may hold what it received */
 } VmError;
 
 Vm *vm_new(Arena *a, const Program *p, const VmHost *host);
@@ -90,6 +93,8 @@ const Program *vm_program(const Vm *vm);
 
 /* A run-time error; always false. */
 bool vm_fail(Vm *vm, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* vm_fail with words of lib's own. */
+bool vm_fail_own(Vm *vm, const char *code, Str message);
 /* Ends the run with this exit code; always false.  code may be "". */
 bool vm_stop(Vm *vm, uint8_t exit, const char *code, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* "expected ip, got str" */

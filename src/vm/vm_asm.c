@@ -111,9 +111,10 @@ static void close_fn(Asm *a)
 		a->fn[a->p.nfn - 1].ncode = (uint32_t)(a->code + a->n_code - a->fn[a->p.nfn - 1].code);
 }
 
-static void sink(void *ctx, Str text, bool peer)
+static void sink(void *ctx, Str text, const ProgTold *told, bool peer)
 {
 	(void)peer;
+	(void)told;
 	sb_str(&((Asm *)ctx)->out, text);
 }
 

@@ -32,16 +32,18 @@ typedef struct Rig {
 	char out[65536]; /* plain text as it is, a peer's between < and > */
 	size_t out_n;
 	char json[2048];
+	ProgTold told; /* of the last piece */
 	uint32_t line;
 	unsigned polls;
 } Rig;
 
 static const uint16_t first_fn[] = { 0 };
 
-static void sink(void *ctx, Str text, bool peer)
+static void sink(void *ctx, Str text, const ProgTold *told, bool peer)
 {
 	Rig *g = ctx;
 
+	g->told = *told;
 	assert_true(g->out_n + text.n + 2 < sizeof g->out);
 	if (peer)
 		g->out[g->out_n++] = '<';
@@ -52,10 +54,11 @@ static void sink(void *ctx, Str text, bool peer)
 	g->out[g->out_n] = 0;
 }
 
-static void result(void *ctx, uint32_t line, Str type, Str json)
+static void result(void *ctx, uint32_t line, Str type, Str json, const ProgTold *told)
 {
 	Rig *g = ctx;
 
+	(void)told;
 	g->line = line;
 	snprintf(g->json, sizeof g->json, "%.*s %.*s", STR_ARG(type), STR_ARG(json));
 }

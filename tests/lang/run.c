@@ -270,14 +270,16 @@ static void check_layout(Case *c)
 
 /* ---- running ---- */
 
-static void put_out(void *ctx, Str text, bool peer)
+static void put_out(void *ctx, Str text, const ProgTold *told, bool peer)
 {
+	(void)told;
 	(void)peer;
 	sb_str(ctx, text);
 }
 
-static void put_result(void *ctx, uint32_t line, Str type, Str json)
+static void put_result(void *ctx, uint32_t line, Str type, Str json, const ProgTold *told)
 {
+	(void)told;
 	(void)ctx;
 	(void)line;
 	(void)type;
