@@ -176,6 +176,8 @@ static void read_lines(Stdio *s, int in)
 			n = 0;
 		}
 	}
+	if (n && !skipping)
+		take_line(s, buf, n);
 	free(buf);
 }
 
