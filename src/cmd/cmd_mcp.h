@@ -40,9 +40,12 @@ int mcp_key(const McpOptions *o);
 /* mcp install: this server's entry in a client's configuration. */
 int mcp_install(const McpOptions *o);
 
-/* What is to be in force for a caller: the installed policy, the server's, his own.  False
- * after saying on standard error why there is none. */
+/* What is to be in force for a caller: the installed policy, the server's, his own (NULL: for
+ * nobody yet).  False after saying on standard error why there is none. */
 bool mcp_policies(Arena *a, const McpOptions *o, const char *caller, Policies *ret_p);
+
+/* LaunchSaid on a control socket; never waits. */
+void mcp_say(int control, bool ok, const char *text);
 
 /* Who pays for what a caller does, in the ledger. */
 const char *mcp_session(Arena *a, const McpOptions *o, const char *caller);
@@ -51,6 +54,7 @@ const char *mcp_session(Arena *a, const McpOptions *o, const char *caller);
  * a pidfd: they die with it. */
 _Noreturn void mcp_run(const McpOptions *o, const LaunchAsk *ask, const int fds[3], int launcher_fd);
 _Noreturn void mcp_policy(const McpOptions *o, const LaunchAsk *ask, const int fds[2], int launcher_fd);
+_Noreturn void mcp_local(const int fds[2], int launcher_fd);
 _Noreturn void mcp_check(int sock, int launcher_fd);
 
 #endif

@@ -222,9 +222,9 @@ static int run_program(Process *p, Engine *e, const Program *program)
 static int not_started(Process *p, const Engine *e)
 {
 	int exit = engine_stopped(e) ? engine_stopped(e) : SONDE_EXIT_ENVIRONMENT;
-	const char *why = engine_stop_why(e);
+	const char *why = engine_stop_why(e), *code = exit == SONDE_EXIT_POLICY ? "E-POLICY" : "E-ENVIRONMENT";
 
-	return why[0] ? fail(p, exit, "E-ENVIRONMENT", str_c(why), (Span){ 0, 0 }) : exit;
+	return why[0] ? fail(p, exit, code, str_c(why), (Span){ 0, 0 }) : exit;
 }
 
 _Static_assert(REPLAY_PORT_MEMORY <= GATE_PORT_MEMORY, "one piece of memory serves either port");

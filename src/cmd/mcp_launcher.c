@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -149,15 +150,14 @@ static int start_checker(Launcher *l)
 
 /* ---- asks ---- */
 
-static void say(int control, bool ok, const char *text)
+void mcp_say(int control, bool ok, const char *text)
 {
 	LaunchSaid s = { .ok = ok };
 	uint8_t out[LAUNCH_SAID];
 
 	snprintf(s.text, sizeof s.text, "%s", text);
 	launch_said_put(&s, out);
-	proc_channel_limit(control, 4096);
-	proc_send(control, BYTES(out, sizeof out), NULL, 0);
+	send(control, out, sizeof out, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 /* A place for one more child; NULL: *ret_why says why there is none. */
@@ -191,12 +191,14 @@ static void start_child(Launcher *l, const LaunchAsk *ask, const int *fds, int c
 		child_signals();
 		if (ask->op == LAUNCH_RUN)
 			mcp_run(l->o, ask, fds, l->self_fd);
+		if (ask->op == LAUNCH_LOCAL)
+			mcp_local(fds, l->self_fd);
 		mcp_policy(l->o, ask, fds, l->self_fd);
 	}
 	if (p > 0)
 		memcpy(r->caller, ask->caller, sizeof r->caller);
 	else
-		say(control, false, r ? "this host has no room for one more process" : why);
+		mcp_say(control, false, r ? "this host has no room for one more process" : why);
 }
 
 /* ---- the log of all calls ---- */
@@ -256,20 +258,36 @@ static void audit(Launcher *l, const LaunchAsk *ask, int control)
 
 	if (why && !reopen(l))
 		why = append(l, ask);
-	say(control, !why, why ? why : "");
+	mcp_say(control, !why, why ? why : "");
 	arena_reset(&l->a, mark);
 }
 
-static void do_ask(Launcher *l, const LaunchAsk *ask, const int *fds)
-{
-	static const uint8_t control_at[LAUNCH_N] = {
-		[LAUNCH_RUN] = 2, [LAUNCH_POLICY] = 1, [LAUNCH_LOCAL] = 1, [LAUNCH_AUDIT] = 0
-	};
-	int control = fds[control_at[ask->op]];
+/* What comes along with each ask: a letter each for job, pipe and control socket. */
+static const char *const along[LAUNCH_N] = {
+	[LAUNCH_RUN] = "jpc", [LAUNCH_POLICY] = "pc", [LAUNCH_LOCAL] = "pc", [LAUNCH_AUDIT] = "c"
+};
 
-	if (ask->op == LAUNCH_LOCAL)
-		say(control, false, "this server does not tell what listens here");
-	else if (ask->op == LAUNCH_AUDIT)
+/* A file of some other kind may do more, when written to, for us than for the front. */
+static bool fds_ok(const LaunchAsk *ask, const int *fds, size_t n)
+{
+	const char *want = along[ask->op];
+	struct stat st;
+
+	if (n != strlen(want))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (fstat(fds[i], &st) || !(want[i] == 'j'   ? S_ISREG(st.st_mode)
+					    : want[i] == 'p' ? S_ISFIFO(st.st_mode)
+							     : S_ISSOCK(st.st_mode)))
+			return false;
+	return true;
+}
+
+static void do_ask(Launcher *l, const LaunchAsk *ask, const int *fds, size_t n)
+{
+	int control = fds[n - 1];
+
+	if (ask->op == LAUNCH_AUDIT)
 		audit(l, ask, control);
 	else
 		start_child(l, ask, fds, control);
@@ -278,7 +296,6 @@ static void do_ask(Launcher *l, const LaunchAsk *ask, const int *fds)
 /* False: the front is gone, or is not what it was. */
 static bool take_ask(Launcher *l)
 {
-	static const uint8_t want[LAUNCH_N] = { [LAUNCH_RUN] = 3, [LAUNCH_POLICY] = 2, [LAUNCH_LOCAL] = 2, [LAUNCH_AUDIT] = 1 };
 	uint8_t buf[LAUNCH_ASK + 1];
 	int fds[LAUNCH_FDS] = { -1, -1, -1 };
 	size_t n = 0;
@@ -287,9 +304,9 @@ static bool take_ask(Launcher *l)
 
 	if (got <= 0)
 		return false;
-	l->broken = !launch_ask_get(BYTES(buf, (size_t)got), &ask) || n != want[ask.op];
+	l->broken = !launch_ask_get(BYTES(buf, (size_t)got), &ask) || !fds_ok(&ask, fds, n);
 	if (!l->broken)
-		do_ask(l, &ask, fds);
+		do_ask(l, &ask, fds, n);
 	for (size_t i = 0; i < n; i++)
 		close(fds[i]);
 	return !l->broken;

@@ -7,8 +7,10 @@
 #include "cmd/cmd.h"
 #include "cmd/cmd_mcp.h"
 #include "cmd/ledgers.h"
+#include "cmd/mcp_keys.h"
 #include "cmd/run_job.h"
 #include "sys/io.h"
+#include "sys/listeners.h"
 #include "sys/proc.h"
 #include "sys/sandbox.h"
 #include "sys/state.h"
@@ -34,14 +36,18 @@ const char *mcp_session(Arena *a, const McpOptions *o, const char *caller)
 
 bool mcp_policies(Arena *a, const McpOptions *o, const char *caller, Policies *ret_p)
 {
-	(void)caller;
+	const char *his = NULL, *why = NULL;
+
 	if (!policies_read(a, &o->policy, ret_p))
 		return false;
-	if (ret_p->installed)
-		return true;
-	cmd_fail(0, "sonde mcp does not start on the built-in policy: as root, `sonde policy init --mcp` asks and writes "
-		    POLICY_SYSTEM_PATH);
-	return false;
+	if (!ret_p->installed)
+		why = "sonde mcp does not start on the built-in policy: as root, `sonde policy init --mcp` asks and writes "
+		      POLICY_SYSTEM_PATH;
+	else if (caller && o->keys)
+		why = mcp_keys_policy(a, o->keys, caller, &his);
+	if (why)
+		cmd_fail(0, "%s", why);
+	return !why && (!his || policies_add(a, ret_p, his));
 }
 
 /* Standard output is the answer's pipe, standard input nothing; standard error stays. */
@@ -119,9 +125,21 @@ void mcp_run(const McpOptions *o, const LaunchAsk *ask, const int fds[3], int la
 	run->run.control_fd = fds[2];
 	run->bare = bare;
 	run->tick = tick;
-	if (!mcp_policies(&a, o, ask->caller, &run->policies))
-		_exit(SONDE_EXIT_ENVIRONMENT);
+	if (!mcp_policies(&a, o, ask->caller, &run->policies)) {
+		mcp_say(fds[2], false, "no policy is in force for this caller, so nothing runs: the server's own log says why");
+		_exit(SONDE_EXIT_POLICY);
+	}
 	_exit(run_job(run));
+}
+
+/* ---- what listens here ---- */
+
+/* With the launcher's rights, since only these see whose a socket is; it reads the kernel's
+ * own words. */
+void mcp_local(const int fds[2], int launcher_fd)
+{
+	child_begin(fds[0], NULL, 0, launcher_fd);
+	_exit(listeners_write(STDOUT_FILENO) ? SONDE_EXIT_OK : SONDE_EXIT_ENVIRONMENT);
 }
 
 /* ---- what a caller may do ---- */

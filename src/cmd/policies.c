@@ -57,6 +57,11 @@ static bool add(Arena *a, Policies *p, const char *path, bool system)
 	return policies_read_one(a, path, system, &p->file[p->n]) && ++p->n;
 }
 
+bool policies_add(Arena *a, Policies *p, const char *path)
+{
+	return add(a, p, path, false);
+}
+
 bool policies_read(Arena *a, const OptList *more, Policies *ret_p)
 {
 	const char *env = getenv("SONDE_POLICY");

@@ -20,6 +20,9 @@ typedef struct Policies {
 /* Reads all files; false after saying which could not be read. */
 bool policies_read(Arena *a, const OptList *more, Policies *ret_p);
 
+/* One more; false after saying why it could not be read. */
+bool policies_add(Arena *a, Policies *p, const char *path);
+
 /* One file, for `policy check`. */
 bool policies_read_one(Arena *a, const char *path, bool system, PolicyFile *ret_f);
 
