@@ -162,7 +162,7 @@ def full():
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         others = pool.submit(other_builds)
         pytest("oracles: scapy, tshark, CPython; the command line", 2, "wire", "vm", "cmd", "loops")
-        pytest("labs", 6, "examples", "faults", "system", "hostile", "lab", "verbs", "peers", "conn")
+        pytest("labs", 6, "examples", "faults", "system", "hostile", "lab", "verbs", "peers", "conn", "mcp")
         counted("conformance suite of MCP", ["tests/mcp/conformance.py", "build"])
         step("benches at 1/20 size", [PY, "tests/bench/run.py", "--sonde", "build/sonde", "--scale", "0.05"])
         others.result()
