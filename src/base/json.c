@@ -101,7 +101,7 @@ void json_bool(Json *j, bool v)
 	sb_cstr(j->out, v ? "true" : "false");
 }
 
-void json_null(Json *j)
+void json_nil(Json *j)
 {
 	json_next(j);
 	sb_cstr(j->out, "null");
@@ -110,7 +110,7 @@ void json_null(Json *j)
 void json_seconds(Json *j, int64_t ns)
 {
 	if (ns == NS_NONE) {
-		json_null(j);
+		json_nil(j);
 		return;
 	}
 	uint64_t abs_ns = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;

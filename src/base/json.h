@@ -27,7 +27,7 @@ void json_uint(Json *j, uint64_t v);
 /* Shortest text that reads back as the same number; NaN and infinities: null. */
 void json_num(Json *j, double v);
 void json_bool(Json *j, bool v);
-void json_null(Json *j);
+void json_nil(Json *j); /* null; jansson, in sonde-mcp, has a json_null() of its own */
 /* ns -> seconds with 9 decimals; NS_NONE: null. */
 void json_seconds(Json *j, int64_t ns);
 

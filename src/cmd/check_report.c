@@ -39,7 +39,7 @@ void check_report_json(const CheckReport *c, Str text, int exit, Sb *out)
 	if (c->has_manifest)
 		check_json(&c->manifest, text, &j);
 	else
-		json_null(&j);
+		json_nil(&j);
 	json_kint(&j, "exit", exit);
 	json_close(&j, '}');
 	sb_char(out, '\n');

@@ -442,7 +442,7 @@ static void json_gate(Report *r, Json *j)
 {
 	json_key(j, "gate");
 	if (r->gate_stat.type != MSG_GATE_STAT) {
-		json_null(j);
+		json_nil(j);
 		return;
 	}
 	__typeof__(&r->gate_stat.gate_stat) g = &r->gate_stat.gate_stat;
@@ -592,7 +592,7 @@ static void json_error(Report *r, Json *j)
 	if (r->error_span.to)
 		cmd_json_span(j, r->opt.source, r->error_span);
 	else
-		json_null(j);
+		json_nil(j);
 	json_close(j, '}');
 }
 
@@ -610,7 +610,7 @@ static void end_json(Report *r)
 	if (r->manifest_json.n)
 		json_raw(&j, r->manifest_json);
 	else
-		json_null(&j);
+		json_nil(&j);
 	json_key(&j, "notes");
 	json_open(&j, '[');
 	for (uint32_t i = 0; i < r->notes.n; i++)

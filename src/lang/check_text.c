@@ -366,7 +366,7 @@ static void json_count(Json *j, const char *key, uint64_t v)
 {
 	json_key(j, key);
 	if (v == UINT64_MAX)
-		json_null(j);
+		json_nil(j);
 	else
 		json_uint(j, v);
 }

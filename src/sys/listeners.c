@@ -157,13 +157,13 @@ static void write_one(Json *j, Arena *a, const Socket *s)
 		escape_line(&name, (Str){ comm, comm_of(s->pid, comm) });
 		json_str(j, sb_done(&name));
 	} else {
-		json_null(j);
+		json_nil(j);
 	}
 	json_key(j, "pid");
 	if (s->pid)
 		json_uint(j, s->pid);
 	else
-		json_null(j);
+		json_nil(j);
 	json_close(j, '}');
 }
 

@@ -197,14 +197,14 @@ static void json_value(Vm *vm, Json *j, Value v, int depth)
 	ObjList *l;
 
 	if (depth <= 0) {
-		json_null(j);
+		json_nil(j);
 		return;
 	}
 	vm_charge(vm, 2);
 	switch ((ValTag)v.tag) {
 	case VAL_UNSET:
 	case VAL_NONE:
-		json_null(j);
+		json_nil(j);
 		break;
 	case VAL_BOOL:
 		json_bool(j, v.i != 0);
@@ -229,7 +229,7 @@ static void json_value(Vm *vm, Json *j, Value v, int depth)
 		if (val_range(v)->count <= LIMIT_PACKET_LIST && iter_list(vm, v, &l))
 			json_items(vm, j, l->p, l->h.n, depth - 1);
 		else
-			json_null(j);
+			json_nil(j);
 		break;
 	case VAL_DICT:
 		json_dict(vm, j, val_dict(v), depth - 1);

@@ -143,7 +143,7 @@ static void dump_packet(const WirePacket *p, Arena *a, Json *j, bool in_quote)
 	if (p->reason)
 		json_str(j, str_c(p->reason));
 	else
-		json_null(j);
+		json_nil(j);
 	for (unsigned i = 0; i < p->n; i++)
 		dump_records(&p->layer[i], j);
 	if (!in_quote && wire_quoted(p, a, quoted)) {
