@@ -40,7 +40,11 @@ static bool notify(Call *c, const char *method, json_t *params_stolen)
 {
 	json_t *m = json_pack("{s:s, s:s, s:o}", "jsonrpc", "2.0", "method", method, "params", params_stolen);
 
-	return m && !call_cancelled(c) && c->inside->link->send(c->inside->link, m);
+	if (m && call_cancelled(c)) {
+		json_decref(m);
+		return false;
+	}
+	return m && c->inside->link->send(c->inside->link, m);
 }
 
 bool call_progress(Call *c, double progress, double total, const char *message)

@@ -475,9 +475,9 @@ static void handle_batch(const RpcIn *in, RpcOut *out)
 	json_array_foreach(in->message, i, one) {
 		const char *name = json_string_value(json_object_get(one, "method"));
 
-		if (name && strcmp(name, "initialize") == 0) {
+		if (name && (strcmp(name, "initialize") == 0 || is_modern(in, json_object_get(one, "params"), name))) {
 			each = (RpcOut){ 0 };
-			answer_error(&each, json_object_get(one, "id"), 400, RPC_INVALID, "initialize goes alone", NULL);
+			answer_error(&each, json_object_get(one, "id"), 400, RPC_INVALID, "this goes alone", NULL);
 		} else {
 			handle_one(in, one, &each);
 		}
