@@ -153,6 +153,9 @@ json_t *call_ask(Call *c, const char *key, const char *method, json_t *params_st
 	if (answer) {
 		json_decref(params_stolen);
 		json_decref(state_stolen);
+		if (!c->inside->used)
+			c->inside->used = json_object();
+		json_object_set(c->inside->used, key, answer);
 		return json_incref(answer);
 	}
 	question = json_pack("{s:s, s:o}", "method", method, "params", params_stolen ? params_stolen : json_object());

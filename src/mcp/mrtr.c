@@ -113,7 +113,18 @@ static bool request_hash(const Call *c, char ret_text[SHA256_TEXT])
 	return true;
 }
 
-char *mrtr_seal(const Call *c, json_t *answers, json_t *state)
+/* The names of what is asked for (new). */
+static json_t *asked_keys(const Call *c)
+{
+	json_t *keys = json_object(), *v;
+	const char *key;
+
+	json_object_foreach(c->inside->asked, key, v)
+		json_object_set_new(keys, key, json_true());
+	return keys;
+}
+
+char *mrtr_seal(const Call *c)
 {
 	char request[SHA256_TEXT], nonce[STATE_NONCE], *text = NULL, *out = NULL;
 	json_t *all = NULL;
@@ -124,8 +135,9 @@ char *mrtr_seal(const Call *c, json_t *answers, json_t *state)
 	if (request_hash(c, request) && getrandom(b, sizeof b, 0) == (ssize_t)sizeof b) {
 		for (unsigned i = 0; i < sizeof b; i++)
 			snprintf(nonce + (size_t)2 * i, 3, "%02x", b[i]);
-		all = json_pack("{s:s, s:s, s:I, s:O*, s:O*}", "request", request, "nonce", nonce, "until",
-				(json_int_t)now_s() + LIMIT_MCP_STATE_AGE, "answers", answers, "state", state);
+		all = json_pack("{s:s, s:s, s:I, s:o*, s:O*, s:O*}", "request", request, "nonce", nonce, "until",
+				(json_int_t)now_s() + LIMIT_MCP_STATE_AGE, "asked", asked_keys(c), "answers", c->inside->used,
+				"state", c->inside->new_state ? c->inside->new_state : c->inside->state);
 	}
 	text = all ? json_dumps(all, JSON_COMPACT) : NULL;
 	json_decref(all);
@@ -168,7 +180,7 @@ static json_t *unseal(const Mcp *m, const char *text)
 	return all;
 }
 
-static bool take_state(Call *c, const char *text)
+static bool take_state(Call *c, const char *text, json_t **ret_asked)
 {
 	json_t *all = unseal(c->mcp, text);
 	const char *request = json_string_value(json_object_get(all, "request"));
@@ -182,6 +194,7 @@ static bool take_state(Call *c, const char *text)
 		c->inside->state_until = until;
 		c->inside->state = json_incref(json_object_get(all, "state"));
 		c->inside->answers = json_incref(json_object_get(all, "answers"));
+		*ret_asked = json_incref(json_object_get(all, "asked"));
 	}
 	json_decref(all);
 	return ok;
@@ -210,27 +223,37 @@ bool call_state_once(Call *c)
 	return !again && place;
 }
 
-bool mrtr_open(Call *c)
+/* Into the answers: all, or beside a state those that went with it. */
+static bool take_answers(Call *c, json_t *responses, json_t *asked)
 {
-	json_t *text = json_object_get(c->params, "requestState"), *responses = json_object_get(c->params, "inputResponses"), *v;
 	const char *key;
+	json_t *v;
 
-	if (text && (!json_is_string(text) || !take_state(c, json_string_value(text)))) {
-		call_error(c, RPC_PARAMS, "requestState is not of this request, or no longer good: ask again without it", NULL);
+	if (responses && !json_is_object(responses))
 		return false;
-	}
-	if (responses && !json_is_object(responses)) {
-		call_error(c, RPC_PARAMS, "inputResponses must be an object", NULL);
-		return false;
-	}
 	if (!c->inside->answers)
 		c->inside->answers = json_object();
 	json_object_foreach(responses, key, v) {
-		if (!json_is_object(v)) {
-			call_error(c, RPC_PARAMS, "each of inputResponses must be an object", NULL);
+		if (!json_is_object(v))
 			return false;
-		}
-		json_object_set(c->inside->answers, key, v);
+		if (!asked || json_object_get(asked, key))
+			json_object_set(c->inside->answers, key, v);
 	}
 	return true;
+}
+
+bool mrtr_open(Call *c)
+{
+	json_t *text = json_object_get(c->params, "requestState"), *asked = NULL;
+	bool ok;
+
+	if (text && (!json_is_string(text) || !take_state(c, json_string_value(text), &asked))) {
+		call_error(c, RPC_PARAMS, "requestState is not of this request, or no longer good: ask again without it", NULL);
+		return false;
+	}
+	ok = take_answers(c, json_object_get(c->params, "inputResponses"), asked);
+	json_decref(asked);
+	if (!ok)
+		call_error(c, RPC_PARAMS, "inputResponses must be an object of objects", NULL);
+	return ok;
 }

@@ -146,7 +146,7 @@ static json_t *dress(const Ask *a, json_t *result)
 static json_t *input_required(const Call *c)
 {
 	json_t *r = json_pack("{s:s, s:O}", "resultType", "input_required", "inputRequests", c->inside->asked);
-	char *state = mrtr_seal(c, c->inside->answers, c->inside->new_state ? c->inside->new_state : c->inside->state);
+	char *state = mrtr_seal(c);
 
 	if (!state || !r) {
 		json_decref(r);
@@ -182,6 +182,7 @@ static void call_clear(struct CallInside *i)
 {
 	json_decref(i->error);
 	json_decref(i->answers);
+	json_decref(i->used);
 	json_decref(i->asked);
 	json_decref(i->state);
 	json_decref(i->new_state);

@@ -152,6 +152,7 @@ struct CallInside {
 	json_t *error;
 	/* questions */
 	json_t *answers;   /* those answered, by key */
+	json_t *used;	   /* of them, those that the handler asked for */
 	json_t *asked;	   /* those that are not, by key */
 	json_t *state;	   /* given back by the client, or NULL */
 	char nonce[STATE_NONCE]; /* of what was given back */
@@ -165,9 +166,10 @@ bool call_is_legacy(const Call *c);
 
 /* ---- requestState (mrtr.c) ---- */
 
-/* Seals what a repeated request needs, bound to caller, method and parameters: base64url
- * (new string, free()), or NULL. */
-char *mrtr_seal(const Call *c, json_t *answers, json_t *state);
+/* Seals what a repeated request needs, bound to caller, method and parameters: the answers
+ * that were used, which are still asked for, the handler's state.  Base64url (new string,
+ * free()), or NULL. */
+char *mrtr_seal(const Call *c);
 /* Opens what the repeated request brings: fills answers and state of c; false: it was not made for this (the call has its error). */
 bool mrtr_open(Call *c);
 

@@ -353,6 +353,40 @@ static void test_request_state(void **state)
 	end(s);
 }
 
+/* Each answer counts for what was asked when its state went out, and is kept for the next round. */
+static void test_request_state_rounds(void **state)
+{
+	RpcSession *s = rpc_session_new(&mcp, &alice);
+	json_t *m = modern(&alice, &s, "tools/call", "\"name\":\"twice\"", "\"elicitation\":{}"), *r;
+	char params[8192], first[2048];
+
+	(void)state;
+	r = json_object_get(m, "result");
+	assert_non_null(json_object_get(json_object_get(r, "inputRequests"), "q1"));
+	snprintf(first, sizeof first, "%s", json_string_value(json_object_get(r, "requestState")));
+	json_decref(m);
+	/* q2 has not been asked yet */
+	snprintf(params, sizeof params, "\"name\":\"twice\",\"inputResponses\":{\"q1\":{\"action\":\"accept\"},\"q2\":{\"action\":\"forged\"}},\"requestState\":\"%s\"",
+		 first);
+	m = modern(&alice, &s, "tools/call", params, "\"elicitation\":{}");
+	r = json_object_get(m, "result");
+	assert_null(json_object_get(json_object_get(r, "inputRequests"), "q1"));
+	assert_non_null(json_object_get(json_object_get(r, "inputRequests"), "q2"));
+	snprintf(params, sizeof params, "\"name\":\"twice\",\"inputResponses\":{\"q2\":{\"action\":\"meant\"}},\"requestState\":\"%s\"",
+		 json_string_value(json_object_get(r, "requestState")));
+	json_decref(m);
+	m = modern(&alice, &s, "tools/call", params, "\"elicitation\":{}");
+	assert_string_equal(text_of(m), "meant");
+	json_decref(m);
+	/* what a client sends besides does not come back in the state */
+	memset(params, 0, sizeof params);
+	snprintf(params, sizeof params, "\"name\":\"twice\",\"inputResponses\":{\"junk\":{\"a\":\"%04000d\"}}", 7);
+	m = modern(&alice, &s, "tools/call", params, "\"elicitation\":{}");
+	assert_true(strlen(json_string_value(json_object_get(json_object_get(m, "result"), "requestState"))) < 1000);
+	json_decref(m);
+	end(s);
+}
+
 static void test_request_state_tampered(void **state)
 {
 	RpcSession *s = rpc_session_new(&mcp, &alice);
@@ -537,6 +571,7 @@ int main(void)
 		T(test_headers),
 		T(test_standard_headers),
 		T(test_request_state),
+		T(test_request_state_rounds),
 		T(test_request_state_tampered),
 		T(test_batch),
 		T(test_pages),

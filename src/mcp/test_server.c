@@ -55,6 +55,20 @@ static bool ask(Call *c, json_t *args, ToolResult *r)
 	return true;
 }
 
+/* Two questions, one after the other. */
+static bool ask_twice(Call *c, json_t *args, ToolResult *r)
+{
+	json_t *a = call_elicit(c, "q1", "one?", json_object(), json_integer(1));
+	json_t *b = a ? call_elicit(c, "q2", "two?", json_object(), json_integer(2)) : NULL;
+
+	(void)args;
+	if (b)
+		tool_text(r, json_string_value(json_object_get(b, "action")));
+	json_decref(a);
+	json_decref(b);
+	return true;
+}
+
 static bool keep(Call *c, json_t *args, ToolResult *r)
 {
 	const char *text = json_string_value(json_object_get(args, "keep"));
@@ -90,6 +104,7 @@ const Tool test_tools[] = {
 	{ "talk", NULL, "t", ANY, NULL, 0, talk },
 	{ "wait", NULL, "w", ANY, NULL, 0, wait_for_end },
 	{ "ask", NULL, "a", ANY, NULL, 0, ask },
+	{ "twice", NULL, "a", ANY, NULL, 0, ask_twice },
 	{ "keep", NULL, "k", ANY, NULL, 0, keep },
 	{ "headers", NULL, "h", HEADERS, NULL, 0, echo },
 };
