@@ -459,6 +459,8 @@ static int serve(Server *s, int signal_fd)
 	if (!s->where.loopback && (auth_is_open(s->auth) || !s->cert))
 		return fail("an address that others reach needs keys (--keys, --jwks) and TLS (--tls-cert, --tls-key)");
 	s->rules = (HttpRules){ .host = s->where.host, .origin = o->origin, .most_body = LIMIT_MCP_MESSAGE };
+	if (!server_close_in(o->keys, o->jwks))
+		return SONDE_EXIT_ENVIRONMENT;
 	if (!start(s, listen_fd))
 		return fail(s->cert ? "the HTTP server did not start: are certificate and key PEM, and of each other?" :
 				      "the HTTP server did not start");

@@ -7,12 +7,15 @@
 #include "mcp/http.h"
 #include "mcp/rpc_inside.h"
 #include "mcp/serve_stdio.h"
+#include "sys/sandbox.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
+
+enum { SERVER_PATH = 4096 };
 
 bool server_init(Mcp *m)
 {
@@ -77,6 +80,35 @@ static bool option(Mcp *m, ServerOptions *o, const char *name, const char *value
 	return false;
 }
 
+static const char *folder_of(const char *path, char buf[SERVER_PATH])
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	size_t n = slash == path ? 1 : slash ? (size_t)(slash - path) : 0;
+
+	if (n >= SERVER_PATH)
+		return NULL;
+	memcpy(buf, slash ? path : ".", slash ? n : 1);
+	buf[slash ? n : 1] = 0;
+	return path ? buf : NULL;
+}
+
+bool server_close_in(const char *one, const char *two)
+{
+	const char *folders[5] = { "/etc", "/run/systemd/resolve" };
+	char a[SERVER_PATH], b[SERVER_PATH];
+	unsigned n = 2;
+	int r;
+
+	if (folder_of(one, a))
+		folders[n++] = a;
+	if (folder_of(two, b))
+		folders[n++] = b;
+	r = sandbox_front(folders);
+	if (r)
+		fprintf(stderr, "sonde mcp: it can't be closed in: %s\n", strerror(-r));
+	return r == 0;
+}
+
 int server_main(Mcp *m, int argc, char **argv)
 {
 	Caller who = { .name = "", .session = "stdio" }; /* the launcher knows whose standard input it is */
@@ -91,6 +123,8 @@ int server_main(Mcp *m, int argc, char **argv)
 		return SONDE_EXIT_ENVIRONMENT;
 	if (o.http)
 		code = http_serve(m, &o);
+	else if (!server_close_in(NULL, NULL))
+		code = SONDE_EXIT_ENVIRONMENT;
 	else if (!stdio_serve(m, &who, STDIN_FILENO, STDOUT_FILENO))
 		_exit(SONDE_EXIT_ENVIRONMENT); /* a thread may still use what would be freed */
 	server_free(m);

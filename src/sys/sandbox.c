@@ -4,6 +4,7 @@
 #include "sys/sandbox_filter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/landlock.h>
@@ -124,7 +125,21 @@ struct landlock_attr {
 	uint64_t fs, net, scoped;
 };
 
-static int landlock_deny_all(void)
+static int landlock_allow(long ruleset, const char *folder)
+{
+	struct landlock_path_beneath_attr rule = { .allowed_access = LANDLOCK_ACCESS_FS_READ_FILE,
+						   .parent_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) };
+	long r;
+
+	if (rule.parent_fd < 0)
+		return 0; /* what is not there can't be read */
+	r = syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) ? -errno : 0;
+	close(rule.parent_fd);
+	return (int)r;
+}
+
+/* But for reading files below these folders; NULL: none. */
+static int landlock_deny_all(const char *const *readable)
 {
 	static const struct {
 		int abi;
@@ -146,6 +161,11 @@ static int landlock_deny_all(void)
 	long fd = syscall(SYS_landlock_create_ruleset, &a, abis[row].size, 0);
 	if (fd < 0)
 		return -errno;
+	for (int bad = 0; readable && *readable; readable++)
+		if ((bad = landlock_allow(fd, *readable))) {
+			close((int)fd);
+			return bad;
+		}
 	long r = syscall(SYS_landlock_restrict_self, fd, 0);
 	int err = errno;
 	close((int)fd);
@@ -242,7 +262,7 @@ unsigned sandbox_engine(bool namespaces, const int in[2], const int out[2], bool
 		missing |= 1u << SANDBOX_NAMESPACES;
 	if (sandbox_caps_keep(0))
 		missing |= 1u << SANDBOX_CAPS;
-	if (namespaces && landlock_deny_all())
+	if (namespaces && landlock_deny_all(NULL))
 		missing |= 1u << SANDBOX_LANDLOCK;
 	if (tsc_off() || vdso_off())
 		missing |= 1u << SANDBOX_TSC;
@@ -284,9 +304,22 @@ unsigned sandbox_tls(bool landlock, int fd)
 
 	if (sandbox_caps_keep(0)) /* execve() gave none; read back */
 		missing |= 1u << SANDBOX_CAPS;
-	if (landlock && landlock_deny_all())
+	if (landlock && landlock_deny_all(NULL))
 		missing |= 1u << SANDBOX_LANDLOCK;
 	if (sandbox_tls_filter(fd))
 		missing |= 1u << SANDBOX_SECCOMP;
 	return missing;
+}
+
+/* ---- the front ---- */
+
+int sandbox_front(const char *const *folders)
+{
+	int r = sandbox_caps_keep(0);
+
+	if (!r && !sandbox_is_widened() && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+		r = -errno;
+	if (!r)
+		r = landlock_deny_all(folders);
+	return r && r != -ENOSYS && r != -EOPNOTSUPP ? r : sandbox_front_filter();
 }

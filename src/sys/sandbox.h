@@ -91,6 +91,15 @@ unsigned sandbox_tls(bool landlock, int fd);
 int sandbox_checker_prepare(int fd);
 int sandbox_checker_child(void);
 
+/* ---- the front of `sonde mcp` ---- */
+
+/* Before it has threads, and when it listens already: no capability, no new file or
+ * socket, no other program; files are read below `folders` (ended by NULL; absent ones are
+ * passed over), which is where those lie that it reads again; it can't be looked into.  A
+ * call that is not on its list fails with EPERM: libraries of others ask for much, and do
+ * without.  A kernel without Landlock is the launcher's to refuse. */
+int sandbox_front(const char *const *folders);
+
 /* ---- filters of the others ---- */
 
 typedef enum SandboxRole {

@@ -152,6 +152,55 @@ static const CallRow tls_rows[] = {
 	CALL(exit_group, ""),
 };
 
+/* Nothing here makes a process, opens a file to write or a socket to somewhere. */
+static const CallRow front_rows[] = {
+	CALL(accept4, "clients"),
+	CALL(shutdown, "clients who are done with"),
+	CALL(setsockopt, "TCP_NODELAY"),
+	CALL(getsockopt, "the error of a socket"),
+	CALL(getpeername, "GnuTLS asks whether it is one"),
+	CALL(writev, "GnuTLS's records"),
+	CALL_IF(socketpair, 0, AF_UNIX, "the control of a run"),
+	CALL(pipe2, "its answer"),
+	CALL(memfd_create, "its program"),
+	CALL(ftruncate, ""),
+	CALL(pwrite64, ""),
+	CALL(pread64, ""),
+	CALL(eventfd2, "who waits for whom"),
+	CALL(epoll_create1, "one descriptor for two ends"),
+	CALL(epoll_ctl, "likewise"),
+	CALL(epoll_wait, ""),
+	CALL(epoll_pwait, ""),
+	CALL(fcntl, "descriptors that stay here"),
+	CALL(dup3, ""),
+	CALL(lseek, "stdio"),
+	CALL(fstat, "stdio"),
+	CALL(newfstatat, "whether keys are other ones now"),
+	CALL(statx, "likewise, where the C library asks so"),
+	CALL_BITS(openat, 2, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY, "keys, /etc/resolv.conf"),
+	CALL_BITS(mprotect, 2, PROT_EXEC, 0, "stacks, malloc"),
+	CALL_BITS(clone, 0, CLONE_THREAD | CLONE_VM, CLONE_THREAD | CLONE_VM, "threads"),
+	CALL(set_robust_list, "threads"),
+	CALL(rseq, "threads"),
+	CALL(gettid, "threads"),
+	CALL(sched_yield, "threads"),
+	CALL(sched_getaffinity, "malloc's arenas"),
+	CALL_IF(prctl, 0, PR_SET_NAME, "names of threads"),
+	CALL(rt_sigprocmask, "a new thread's signals"),
+	CALL(rt_sigaction, "abort"),
+	CALL(tgkill, "abort"),
+	CALL(clock_nanosleep, "waiting"),
+	CALL(clock_getres, "GnuTLS"),
+	CALL(gettimeofday, "where the vDSO has no clock"),
+	CALL(time, "likewise"),
+	CALL(getuid, "whose a file is"),
+	CALL(geteuid, "whose a file is"),
+	CALL(getgid, "OpenSSL's secure_getenv"),
+	CALL(getegid, "likewise"),
+	CALL(getrusage, "GnuTLS's random numbers"),
+	CALL(prlimit64, "a thread's stack"),
+};
+
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -189,7 +238,7 @@ static const CallRow sanitizer_rows[] = {
 static const CallTable common = TABLE(common_rows), narrow = TABLE(narrow_rows), port = TABLE(port_rows),
 		       loader = TABLE(loader_rows), gate = TABLE(gate_rows), opener = TABLE(opener_rows),
 		       netd = TABLE(netd_rows), reader = TABLE(reader_rows), tls = TABLE(tls_rows),
-		       sanitizer = TABLE(sanitizer_rows);
+		       front = TABLE(front_rows), sanitizer = TABLE(sanitizer_rows);
 
 enum { ROLE_TABLES = 5 };
 
@@ -299,6 +348,22 @@ int sandbox_tls_filter(int fd)
 		r = fd_rules(ctx, SCMP_SYS(write), fds);
 	if (!r)
 		r = table_add(ctx, &tls);
+	return filter_load(ctx, r);
+}
+
+int sandbox_front_filter(void)
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	int r;
+
+	if (!ctx)
+		return -ENOMEM;
+	seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+	r = table_add(ctx, &common);
+	if (!r)
+		r = table_add(ctx, &front);
+	if (!r) /* its flags lie in memory, so the C library is made to use the other one */
+		r = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 	return filter_load(ctx, r);
 }
 
