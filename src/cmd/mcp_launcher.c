@@ -82,15 +82,34 @@ static void arg_list(FrontArgs *a, const char *name, const OptList *l)
 		arg(a, name, l->v[i]);
 }
 
-static void front_args(Launcher *l, FrontArgs *a)
+/* What the front is given open: its channels, then what only root reads. */
+typedef struct FrontFiles {
+	int fd[4];
+	size_t n;
+} FrontFiles;
+
+enum { FRONT_FIRST = 3 /* proc_exec() */ };
+
+/* The file as an argument: a descriptor of the front's, for it may not read the path. */
+static void arg_file(Launcher *l, FrontArgs *a, FrontFiles *f, const char *name, const char *path)
+{
+	if (!path)
+		return;
+	f->fd[f->n] = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (f->fd[f->n] < 0)
+		_exit(cmd_fail(SONDE_EXIT_ENVIRONMENT, "%s %s: %s", name, path, strerror(errno)));
+	arg(a, name, str_printf(&l->a, "fd:%u", FRONT_FIRST + (unsigned)f->n++).p);
+}
+
+static void front_args(Launcher *l, FrontArgs *a, FrontFiles *f)
 {
 	const McpOptions *o = l->o;
 
 	a->v[a->n++] = "sonde-mcp";
 	arg(a, "--http", o->http);
 	arg(a, "--keys", o->keys);
-	arg(a, "--tls-cert", o->tls_cert);
-	arg(a, "--tls-key", o->tls_key);
+	arg_file(l, a, f, "--tls-cert", o->tls_cert);
+	arg_file(l, a, f, "--tls-key", o->tls_key);
 	arg(a, "--jwks", o->jwks);
 	arg(a, "--issuer", o->issuer);
 	arg(a, "--audience", o->audience);
@@ -105,16 +124,16 @@ static void front_args(Launcher *l, FrontArgs *a)
  * instruction. */
 static _Noreturn void front(Launcher *l, int exe, int ask_fd)
 {
-	const int fds[] = { ask_fd, l->check[0] };
+	FrontFiles files = { .fd = { ask_fd, l->check[0] }, .n = 2 };
 	FrontArgs args = { 0 };
 	const char *who;
 
 	child_signals();
-	front_args(l, &args);
+	front_args(l, &args, &files);
 	if (state_group_drop() || sandbox_leave_root(0, &who) || sandbox_caps_keep(0))
 		_exit(SONDE_EXIT_ENVIRONMENT);
 	proc_die_with(l->self_fd);
-	int r = proc_exec(exe, args.v, fds, 2);
+	int r = proc_exec(exe, args.v, files.fd, files.n);
 
 	_exit(cmd_fail(SONDE_EXIT_ENVIRONMENT, "sonde-mcp can't be started: %s", strerror(-r)));
 }
