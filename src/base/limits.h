@@ -115,7 +115,7 @@
 #define LIMIT_LAUNCH_JOB (LIMIT_SOURCE + 32u * 1024) /* bytes of all of it */
 #define LIMIT_MCP_RUNS 8		/* at a time, unless the operator says other */
 #define LIMIT_MCP_RUNS_CALLER 4		/* of one caller */
-#define LIMIT_MCP_RUNS_MOST 64		/* that the operator may say */
+#define LIMIT_MCP_RUNS_MOST 256		/* that the operator may say */
 #define LIMIT_MCP_ANSWER (32u * 1024 * 1024) /* bytes of a run's answer that the front takes */
 #define LIMIT_MCP_CHECKS 8		/* programs checked at the same time; others wait */
 #define LIMIT_MCP_CHECK_ANSWER (4u * 1024 * 1024) /* bytes */
