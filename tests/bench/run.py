@@ -5,7 +5,7 @@ import sys
 
 from common import HERE, options
 
-BENCHES = ["start", "check", "vm", "pcap", "stamps", "rate", "answers", "stack"]
+BENCHES = ["start", "check", "vm", "pcap", "stamps", "rate", "answers", "stack", "mcp"]
 
 
 def main():
