@@ -4,7 +4,7 @@
  * and told of in a child of its own, which can write to its answer's pipe and nothing else.
  *
  * What a child costs is its pages: lib is there already, and what most checks need beside
- * it fits one large page.
+ * it fits one large page.  Children are forked before there is a program for them.
  */
 #include "base/limits.h"
 #include "cmd/check_report.h"
@@ -26,7 +26,8 @@
 #include <unistd.h>
 
 enum { CHECK_SECONDS = 20, /* of processor time; its steps are bounded too */
-       ANSWER_FD = 9 };
+       ANSWER_FD = 9,
+       NO_FRONT = 100 }; /* a child's exit: nobody asks any more */
 
 #define LARGE_PAGE (2u << 20)
 #define LIB_MEMORY (64u << 20)
@@ -34,8 +35,7 @@ enum { CHECK_SECONDS = 20, /* of processor time; its steps are bounded too */
 #define REPORT_LARGE LIMIT_ENGINE_MEMORY
 
 typedef struct Checker {
-	int sock;
-	unsigned live; /* children */
+	int sock, self_fd;
 	/* the report's and the engine's, twice; each child has its own copy, empty */
 	uint8_t *small, *large;
 	Arena lib_arena;
@@ -117,33 +117,23 @@ static _Noreturn void child(Checker *c, size_t n, int answer_fd)
 	_exit(fits && io_write(ANSWER_FD, str_bytes(text)) == text.n ? SONDE_EXIT_OK : SONDE_EXIT_RUNTIME);
 }
 
-/* ---- the warm one ---- */
-
-/* Some others may have to end first. */
-static void reap(Checker *c, bool wait)
-{
-	while (c->live && waitpid(-1, NULL, wait ? 0 : WNOHANG) > 0) {
-		c->live--;
-		wait = false;
-	}
-}
-
-static void take(Checker *c)
+/* Waits for its program; what comes is not looked at before the filter is on. */
+static _Noreturn void spare(Checker *c)
 {
 	int answer_fd = -1;
 	size_t n = 0;
+
+	proc_die_with(c->self_fd);
 	ssize_t got = proc_recv(c->sock, c->buf, sizeof c->buf, &answer_fd, 1, &n);
 
 	if (got == 0 || got == -ECONNRESET)
-		_exit(SONDE_EXIT_OK);
-	reap(c, c->live >= LIMIT_MCP_CHECKS);
-	pid_t pid = got > 0 && n == 1 ? fork() : -1;
-
-	if (pid == 0)
+		_exit(NO_FRONT);
+	if (got > 0 && n == 1)
 		child(c, (size_t)got, answer_fd);
-	c->live += pid > 0;
-	proc_close(&answer_fd); /* its end without a word tells the front that nothing came of it */
+	_exit(SONDE_EXIT_USAGE); /* the answer's end without a word tells the front that nothing came of it */
 }
+
+/* ---- the warm one ---- */
 
 static bool warm_up(Checker *c)
 {
@@ -173,6 +163,14 @@ void mcp_check(int sock, int launcher_fd)
 		_exit(SONDE_EXIT_ENVIRONMENT);
 	proc_seal();
 	proc_die_with(launcher_fd);
-	for (;;)
-		take(&c);
+	c.self_fd = proc_self_fd();
+	for (unsigned spares = 0;; spares--) { /* forked ahead: nobody waits for that */
+		int status = 0;
+
+		for (; spares < LIMIT_MCP_CHECKS; spares++)
+			if (fork() == 0)
+				spare(&c);
+		if (waitpid(-1, &status, 0) < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == NO_FRONT))
+			_exit(SONDE_EXIT_OK);
+	}
 }
