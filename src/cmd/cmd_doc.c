@@ -158,6 +158,7 @@ static void doc_policy(Sb *out)
 		     "resolver(\"10.0.0.53\")            who is asked\n"
 		     "spoof(addr, rate=, max=)          sources that are not ours\n"
 		     "capture(\"filter\") or capture(all) traffic that is not ours\n"
+		     "approve_by_form()                 of agents: what the client says its user said is a person's word\n"
 		     "allow_self(...)                   this host itself\n"
 		     "approve(spoof, capture, listen, leak=512, reach=NET, runs=1)\n"
 		     "                                  what a person has to approve (`sonde approve`), and for how many runs\n"

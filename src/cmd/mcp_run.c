@@ -25,6 +25,7 @@
 typedef struct McpJob {
 	RunJob run;
 	int job_fd, launcher_fd;
+	char approve[SHA256_TEXT];
 	LaunchJob job;
 	uint8_t buf[LIMIT_LAUNCH_JOB + 1];
 } McpJob;
@@ -123,6 +124,8 @@ void mcp_run(const McpOptions *o, const LaunchAsk *ask, const int fds[3], int la
 	run->run.session = mcp_session(&a, o, ask->caller);
 	run->run.zones_none = true;
 	run->run.control_fd = fds[2];
+	hash_format(ask->approve, m.approve);
+	run->run.approve_hash = ask->approved ? m.approve : NULL;
 	run->bare = bare;
 	run->tick = tick;
 	if (!mcp_policies(&a, o, ask->caller, &run->policies)) {

@@ -234,6 +234,7 @@ void report_event(Report *r, const Msg *m)
 	case MSG_APPROVAL:
 		r->approval_hash = keep(r, m->approval.hash);
 		r->approval_text = keep(r, m->approval.text);
+		r->approval_form = m->approval.form;
 		break;
 	case MSG_GATE_STAT:
 		r->gate_stat = *m;
@@ -620,6 +621,7 @@ static void end_json(Report *r)
 		json_key(&j, "approval");
 		json_open(&j, '{');
 		json_kstr(&j, "hash", r->approval_hash);
+		json_kbool(&j, "form", r->approval_form);
 		json_key(&j, "rendering");
 		cmd_json_lines(&j, r->approval_text);
 		json_close(&j, '}');

@@ -56,6 +56,7 @@ typedef struct Report {
 	Span error_span;
 	ReportItem error_is; /* what its message tells */
 	Str approval_hash, approval_text; /* what a person would have to approve */
+	bool approval_form; /* a form would be enough */
 	Msg gate_stat;     /* type NONE: there was no gate */
 	size_t written;    /* bytes of output shown or kept */
 	size_t cut;        /* bytes of output beyond max_output */

@@ -166,6 +166,7 @@ typedef struct Decls {
 	VEC(Target) relay;
 	VEC(Target) allow_self;
 	bool output_measurements;
+	bool approve_by_form; /* what an agent's client says its user said counts as a person's word */
 	bool insecure_dev;
 	Str file; /* for messages: which policy refused */
 } Decls;

@@ -336,6 +336,7 @@ static void x_decls(Walk *k, Decls *d)
 	X_LIST(k, &d->relay, x_target);
 	X_LIST(k, &d->allow_self, x_target);
 	x_bool(k, &d->output_measurements);
+	x_bool(k, &d->approve_by_form);
 	x_bool(k, &d->insecure_dev);
 	x_path(k, &d->file);
 	if (d->may_follow.n % 2)

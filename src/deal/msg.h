@@ -121,7 +121,7 @@ typedef enum StopReason {
 	M(NOTE, 'P', note, F(u8, level) F(bytes, text))    /* a line of the gate's own: routes, refusals */   \
 	M(GATE_STAT, 'P', gate_stat, F(u64, packets) F(u64, bytes) F(u64, syn) F(u64, refused) F(u64, held)  \
 	  F(u64, capture_drops) F(u64, backlog_drops) F(u64, neighbour_probes) F(u8, tx_source) F(u8, rx_source)) \
-	M(APPROVAL, 'P', approval, F(bytes, hash) F(bytes, text)) /* what a person would have to approve */   \
+	M(APPROVAL, 'P', approval, F(u8, form) F(bytes, hash) F(bytes, text)) /* what a person would have to approve; form: by one, too */ \
 	M(GATE_END, 'P', gate_end, F(u8, exit) F(bytes, message))
 
 typedef enum MsgType {

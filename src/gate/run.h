@@ -77,6 +77,7 @@ typedef struct RunOptions {
 	const char *build; /* which Sonde this is */
 	uint64_t seed;
 	const char *session; /* who pays: "uid 1000" */
+	const char *approve_hash; /* what a person has approved just now, by a form (64 digits), or NULL */
 	const char *iface; /* --iface: the only interface to use, or NULL */
 	bool insecure_dev; /* the root-owned policy allows it and the user asked: a
 			      sandbox layer that is missing is a warning, not the end */

@@ -568,6 +568,14 @@ static void read_insecure_dev(DeclReader *r, const Node *call)
 		r->out->insecure_dev = true;
 }
 
+static void read_approve_by_form(DeclReader *r, const Node *call)
+{
+	if (call->call.n)
+		decl_error(r, call->span, "approve_by_form() takes no arguments");
+	else
+		r->out->approve_by_form = true;
+}
+
 /* ---- statements ---- */
 
 static void (*const word_fns[DECL_N])(DeclReader *, const Node *) = {
@@ -585,6 +593,7 @@ static void (*const word_fns[DECL_N])(DeclReader *, const Node *) = {
 	[DECL_OUTPUT] = read_output,
 	[DECL_RELAY] = read_relay,
 	[DECL_ALLOW_SELF] = read_allow_self,
+	[DECL_APPROVE_BY_FORM] = read_approve_by_form,
 	[DECL_INSECURE_DEV] = read_insecure_dev,
 };
 

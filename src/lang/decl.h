@@ -31,6 +31,7 @@
 	X(OUTPUT, "output", false, true)                                                                     \
 	X(RELAY, "relay", false, true)                                                                       \
 	X(ALLOW_SELF, "allow_self", false, true)                                                             \
+	X(APPROVE_BY_FORM, "approve_by_form", false, true)                                                   \
 	X(INSECURE_DEV, "insecure_dev", false, true)
 
 #define DECL_ENUM_(id, ...) DECL_##id,

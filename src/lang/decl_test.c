@@ -101,7 +101,7 @@ static void words_of_policies(void **state)
 			 "approve(spoof, listen, leak=512, runs=5, reach=\"10.9.0.0/16\")\n"
 			 "may_follow(\"10.1.0.0/16\", \"10.2.0.0/16\")\noutput(\"measurements\")\n"
 			 "reflect(IP.dst, src=\"10.0.0.1\", dst=\"10.0.0.2\", max=64)\ncapture(all)\n"
-			 "listen(8080, \"10.0.0.0/8\")\nallow_self(\"127.0.0.1\")\ninsecure_dev()");
+			 "listen(8080, \"10.0.0.0/8\")\nallow_self(\"127.0.0.1\")\napprove_by_form()\ninsecure_dev()");
 
 	(void)state;
 	assert_true(d.zone_set && d.zone_all && d.zones.n == 1);
@@ -117,7 +117,7 @@ static void words_of_policies(void **state)
 	assert_int_equal(d.approve_runs, 5);
 	assert_int_equal(d.approve_reach.n, 1);
 	assert_int_equal(d.may_follow.n, 2);
-	assert_true(d.output_measurements && d.insecure_dev);
+	assert_true(d.output_measurements && d.approve_by_form && d.insecure_dev);
 	assert_true(str_is(d.reflect.p[0].field, "IP.dst"));
 	assert_int_equal(d.reflect.p[0].max, 64);
 	assert_true(d.capture.p[0].all);

@@ -13,7 +13,7 @@ from lab.sonde import sonde_binary
 class Stdio:
     """Starts the server in `node` and initializes; requests may overlap."""
 
-    def __init__(self, node, *args, uid=None, init=True, binary=None):
+    def __init__(self, node, *args, uid=None, init=True, binary=None, capabilities=None):
         argv = [str(binary or sonde_binary()), "mcp", *args]
         if uid is not None:
             argv = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", *argv]
@@ -26,7 +26,7 @@ class Stdio:
         threading.Thread(target=self._read_err, daemon=True).start()
         node.lab.keep(self)
         if init:
-            self.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {},
+            self.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": capabilities or {},
                                         "clientInfo": {"name": "test", "version": "1"}})
             self.notify("notifications/initialized")
 
@@ -58,6 +58,19 @@ class Stdio:
         ident = next(self.ids)
         self._write({"id": ident, "method": method, "params": params or {}})
         return ident
+
+    def asked(self, method, timeout=60):
+        """The next request of the server's; it waits for reply()."""
+        def found():
+            return next((m for m in self.notes if m.get("method") == method and "id" in m), None)
+        with self.seen:
+            assert self.seen.wait_for(lambda: found() or self.ended, timeout), f"no {method}\n{self.err}"
+            message = found()
+            self.notes.remove(message)
+            return message
+
+    def reply(self, message, result):
+        self._write({"id": message["id"], "result": result})
 
     def answer(self, ident, timeout=60):
         with self.seen:

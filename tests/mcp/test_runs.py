@@ -184,6 +184,46 @@ def test_the_end_of_standard_input_ends_all(lab):
     assert not tables(lab.us) and s.proc.returncode == 0
 
 
+def by_form(lab, answer, word="approve_by_form()\n"):
+    """What became of a run that policy wants a person for, and the form that was shown."""
+    lab.us.policy(POLICY + f'approve(reach="{PEER}")\n{word}')
+    s = Stdio(lab.us, capabilities={"elicitation": {"form": {}}})
+    try:
+        ident = s.send("tools/call", {"name": "run_program", "arguments": {"source": ONE}})
+        form = None
+        if answer:
+            form = s.asked("elicitation/create")
+            s.reply(form, answer)
+        return s.answer(ident)["result"], form
+    finally:
+        s.stop()
+        lab.us.policy(POLICY)
+
+
+def test_a_form_approves_where_policy_says_so(lab):
+    got, form = by_form(lab, {"action": "accept", "content": {"approve": True}})
+    assert not got.get("isError"), got
+    assert got["structuredContent"]["stats"]["gate"]["packets"] == 1
+    assert PEER in form["params"]["message"] and "mcp uid 0" in form["params"]["message"]
+    approved = [x for x in log(lab.us) if x["event"] == "approved"][-1]
+    start = [x for x in log(lab.us) if x["event"] == "start"][-1]
+    assert approved["by"] == "form" and approved["approval"] == start["approval"]
+
+
+@pytest.mark.parametrize("answer", [{"action": "decline"}, {"action": "cancel"},
+                                    {"action": "accept", "content": {"approve": False}}])
+def test_a_form_that_is_not_accepted_approves_nothing(lab, answer):
+    before = len(log(lab.us))
+    got, _ = by_form(lab, answer)
+    assert got["isError"] and "sonde approve" in json.dumps(got)
+    assert not {"start", "approved"} & {x["event"] for x in log(lab.us)[before:]}
+
+
+def test_without_the_word_nobody_is_asked_by_a_form(lab):
+    got, _ = by_form(lab, None, word="")
+    assert got["isError"] and "sonde approve" in json.dumps(got)
+
+
 def test_checks_say_what_sonde_check_says(lab, server):
     for source in (ONE, "prin(1)\n", "x = \n", "print(now())"):
         path = "/etc/x.sonde"
