@@ -19,6 +19,7 @@ int main(int argc, char **argv)
 		.name = "sonde",
 		.title = "Sonde",
 		.version = SONDE_VERSION,
+		.instructions = server_instructions,
 		.tools = tools,
 		.tools_n = tools_n,
 		.resources = resources,

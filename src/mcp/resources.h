@@ -35,4 +35,7 @@ typedef struct Prompt {
 extern const Resource resources[];
 extern const Prompt prompts[];
 
+/* For Mcp.instructions: below 2,048 characters. */
+extern const char server_instructions[];
+
 #endif

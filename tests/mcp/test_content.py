@@ -54,10 +54,6 @@ def test_what_is_not_there_is_an_error(front, uri):
         assert old.error("resources/read", uri=uri)["code"] == -32002
 
 
-def test_policy_without_a_launcher_is_an_error_and_not_an_empty_policy(front):
-    assert front.error("resources/read", uri="sonde://policy")["code"] == -32603
-
-
 def test_all_that_is_listed_can_be_read(front):
     rows = front.request("resources/list")["resources"]
     assert {r["uri"] for r in rows} >= {"sonde://reference", "sonde://warnings", "sonde://policy"}
@@ -79,6 +75,16 @@ def test_templates_and_their_completion(front):
     got = front.request("completion/complete", ref={"type": "ref/resource", "uri": "sonde://builtins/{name}"},
                         argument={"name": "name", "value": "TRACE"})["completion"]
     assert got["values"] == ["tracebox", "traceroute"]
+
+
+def test_instructions_name_only_what_is_there(front):
+    text = front.request("server/discover")["instructions"]
+    assert 500 < len(text) < 2048 and text.isascii()
+    tools = {t["name"] for t in front.request("tools/list")["tools"]}
+    assert set(re.findall(r"\b[a-z]+_[a-z]+\b", text)) - {"finding_id"} <= tools
+    for uri in re.findall(r"(?:sonde|skill)://[\w./-]*\w", text):
+        if uri != "sonde://policy":
+            assert front.request("resources/read", uri=uri)["contents"]
 
 
 # ---- the skill ----
