@@ -48,9 +48,13 @@ static void man_page(Sb *out)
 		     ".It Pa /var/lib/sonde/log\n"
 		     "Start and end of each run, as a chain of hashes:\n.Ic sonde audit verify .\n"
 		     ".It Pa /var/lib/sonde/requests , Pa /var/lib/sonde/approvals\n"
-		     "What waits for\n.Ic sonde approve ,\nand what was approved.\n.El\n"
+		     "What waits for\n.Ic sonde approve ,\nand what was approved.\n"
+		     ".It Pa /etc/sonde/mcp.keys\n"
+		     "Who may ask\n.Ic sonde mcp\nover HTTP, by the hashes of keys:\n.Ic sonde mcp key .\n.El\n"
 		     ".Sh ENVIRONMENT\n.Bl -tag -width Ds\n.It Ev SONDE_POLICY\n"
-		     "A policy file that narrows further, as\n.Fl \\&-policy\ndoes.\n.El\n"
+		     "A policy file that narrows further, as\n.Fl \\&-policy\ndoes.\n"
+		     ".It Ev SONDE_MCP_KEY\n"
+		     "The key of a client that\n.Ic sonde mcp install\nset up; Sonde itself does not read it.\n.El\n"
 		     ".Sh EXIT STATUS\n.Bl -tag -width Ds\n");
 #define ROW_(id, code, text) sb_printf(out, ".It %d\n%s\n", code, text);
 	EXITS(ROW_)
@@ -58,6 +62,7 @@ static void man_page(Sb *out)
 	sb_cstr(out, ".El\n.Sh EXAMPLES\n.Dl sonde run -e 'print(ping(\\(dq10.0.0.1\\(dq))'\n"
 		     ".Dl sonde check --explain program.sonde\n"
 		     ".Dl sonde run --write evidence.pcapng program.sonde\n"
+		     ".Dl sonde mcp install --client claude --write\n"
 		     ".Sh SEE ALSO\n.Xr sonde 7\n");
 }
 
