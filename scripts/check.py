@@ -24,7 +24,7 @@ PY = "/usr/bin/python3"
 LONG = 60  # s: a file of tests above it is worth splitting
 # These go first, so that no processor waits for one of them at the end.
 FIRST = ["verbs/test_traceroute.py", "examples/test_programs.py", "system/test_warnings.py", "verbs/test_pmtu.py",
-         "system/test_start_faults.py", "faults/test_faults.py", "peers/test_peers.py", "faults/test_paths.py", "system/test_replay.py"]
+         "mcp/test_skill_lab.py", "system/test_start_faults.py", "faults/test_faults.py", "peers/test_peers.py", "faults/test_paths.py", "system/test_replay.py"]
 
 
 class Count:
