@@ -229,11 +229,16 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
+static bool is_hex(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
 /* Labels of letters, digits, inner hyphens; underscore: at a label's begin too. */
 static bool is_name(const char *text, bool underscore, bool *ret_number)
 {
 	size_t label = 0, n = strlen(text);
-	bool number = true;
+	bool number = true, hex = false;
 
 	if (!n || n > 253)
 		return false;
@@ -245,12 +250,15 @@ static bool is_name(const char *text, bool underscore, bool *ret_number)
 				return false;
 			label = 0;
 			if (ch)
-				number = true;
+				number = true, hex = false;
 			continue;
 		}
 		if (!is_letter(ch) && !is_digit(ch) && !(ch == '-' && label) && !(ch == '_' && underscore && !label))
 			return false;
-		number = number && is_digit(ch);
+		/* 0x1f is a number to inet_aton() */
+		number = (number && is_digit(ch)) || (label == 1 && number && (ch == 'x' || ch == 'X') && text[i - 1] == '0') ||
+			 (label > 1 && number && hex && is_hex(ch));
+		hex = label == 1 ? number && !is_digit(ch) : hex;
 		label++;
 	}
 	*ret_number = number;

@@ -118,7 +118,7 @@ bool work_local_state(Call *c, const Tool *t, json_t *args, ToolResult *ret_r)
 			json_decref(s);
 			return tool_refuse(ret_r, "what listens here could not be read: %s", why ? why : "no launcher");
 		}
-		text_add(&summary, "what listens here could not be read, ");
+		text_add(&summary, "what listens here could not be read");
 	}
 	json_object_foreach (s, key, v)
 		if (json_is_array(v))

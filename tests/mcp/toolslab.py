@@ -2,12 +2,13 @@
 """The lab of the fixed probes: client - router - server, where the way behind the router takes 1,400 bytes. On the server
 nginx answers on 80 and, by TLS, on 443 (a good certificate for www.acme.corp), 444 (one that is over) and 445 (of nobody's
 authority); 81 is dropped, 82 refused, 83 rejected as prohibited, 84 as host unreachable, 85 accepts and resets; dnsmasq knows
-acme.corp. 10.20.2.9 and .10 are nobody; of .3 every second echo is lost."""
+acme.corp. 10.20.2.9 is nobody; of .3 every second echo is lost."""
 import os
 
 from lab.certs import Authority
 
 US, ROUTER, SERVER, LOSSY = "10.20.1.1", "10.20.1.2", "10.20.2.2", "10.20.2.3"
+EXAMPLES = ("10.20.3.4", "10.20.0.53")  # what the descriptions of the tools name
 US6, SERVER6 = "fd00:1::1", "fd00:2::2"
 
 NGINX = """
@@ -65,19 +66,24 @@ def make(lab):
     us, router, server = lab.host("us"), lab.router("router"), lab.host("server")
     lab.link(us, router, f"{US}/24 {US6}/64", "10.20.1.2/24 fd00:1::2/64")
     lab.link(router, server, "10.20.2.1/24 fd00:2::1/64", f"{SERVER}/24 {LOSSY}/24 {SERVER6}/64", mtu=1400)
+    for example in EXAMPLES:
+        server.ip("addr", "add", f"{example}/32", "dev", "lo")
+        router.route(f"{example}/32", SERVER)
+        us.route(f"{example}/32", ROUTER)
     us.ip("route", "add", "10.20.2.0/24", "via", ROUTER)
     us.ip("-6", "route", "add", "fd00:2::/64", "via", "fd00:1::2")
     server.ip("route", "add", "10.20.1.0/24", "via", "10.20.2.1")
     server.ip("-6", "route", "add", "fd00:1::/64", "via", "fd00:2::1")
     ca = Authority(lab)
     ca.trusted_by(us)
-    names = f"DNS:www.acme.corp,DNS:srv.acme.corp,IP:{SERVER}"
+    names = f"DNS:www.acme.corp,DNS:srv.acme.corp,IP:{SERVER},IP:10.20.3.4"
     own = Authority(lab)
     conf = lab.path("nginx.conf")
     with open(conf, "w", encoding="utf-8") as f:
         f.write(NGINX.format(dir=lab.dir, good=ca.cert("www", names), old=ca.cert("old", names, days=-1),
                              stranger=own.cert("stranger", names)))
     server.nft(FILTER)
+    os.chmod(lab.dir, 0o755)
     server.start("nginx", "-c", conf, "-p", lab.dir)
     server.start("/usr/bin/python3", "-I", "-c", RESETTER).until("ready", 10)
     server.start("dnsmasq", "--keep-in-foreground", "--no-resolv", "--no-hosts", "--user=root", "--pid-file=",
