@@ -40,17 +40,18 @@ static bool is_type(const char *type, const json_t *v)
 					      : json_is_object(v);
 }
 
-static bool of_types(json_t *type, const json_t *v)
+/* "type", or "anyOf" with a type each. */
+static bool of_types(json_t *schema, const json_t *v)
 {
-	const json_t *one;
+	json_t *type = json_object_get(schema, "type"), *any = json_object_get(schema, "anyOf"), *one;
 	size_t i;
 
-	if (json_is_string(type))
+	if (type)
 		return is_type(json_string_value(type), v);
-	json_array_foreach (type, i, one)
-		if (is_type(json_string_value(one), v))
+	json_array_foreach (any, i, one)
+		if (of_types(one, v))
 			return true;
-	return !type;
+	return !any;
 }
 
 static char *dumped(const json_t *v)
@@ -145,13 +146,14 @@ static bool members(const Tool *t, const char *path, json_t *schema, json_t *v, 
 
 static bool conforms(const Tool *t, const char *path, json_t *schema, json_t *v, ToolResult *ret_r)
 {
-	json_t *type = json_object_get(schema, "type"), *words = json_object_get(schema, "enum");
+	json_t *words = json_object_get(schema, "enum"), *type;
 	char *is;
 
 	if (words)
 		return in_enum(t, path, words, v, ret_r);
-	if (!of_types(type, v)) {
-		is = dumped(type);
+	if (!of_types(schema, v)) {
+		type = json_object_get(schema, "type");
+		is = dumped(type ? type : json_object_get(schema, "anyOf"));
 		args_refuse(t, ret_r, "%s is to be of type %s", path, is ? is : "another");
 		free(is);
 		return false;
