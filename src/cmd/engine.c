@@ -213,6 +213,10 @@ static int run_program(Process *p, Engine *e, const Program *program)
 
 	engine_told_all(e, program, true);
 	engine_leak_used(e, vm_leak_used(vm));
+	if (vm_output_cut(vm))
+		say(p, &(Msg){ .type = MSG_STAT,
+			       .stat = { .group = str_bytes(STR("output")),
+					 .json = str_bytes(str_printf(&p->arena, "{\"cut\":%llu}", (unsigned long long)vm_output_cut(vm))) } });
 	if (err->set && err->code && err->code[0])
 		fail_told(p, e, exit == SONDE_EXIT_RUNTIME ? &program->told_error : &nothing, err, exit);
 	return exit;

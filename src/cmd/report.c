@@ -117,6 +117,20 @@ static void take_text(Report *r, const Msg *m)
 	sb_str(&r->piece, bytes_str(text));
 }
 
+/* The engine keeps back what is above the limit, and tells how much: {"cut":N} of group
+ * "output" is no line of its own. */
+static bool take_cut(Report *r, const Msg *m)
+{
+	Str json = bytes_str(m->stat.json), head = STR("{\"cut\":");
+	uint64_t n;
+
+	if (!str_is(bytes_str(m->stat.group), "output") || !str_starts(json, head) || json.n < head.n + 2 ||
+	    !str_to_u64((Str){ json.p + head.n, json.n - head.n - 1 }, SIZE_MAX / 2, &n))
+		return false;
+	r->cut += (size_t)n;
+	return true;
+}
+
 /* JSON of the engine is foreign too: it goes into ours only if it is one object. */
 static Str json_object(Report *r, Bytes b)
 {
@@ -222,6 +236,12 @@ void report_note(Report *r, Str text)
 	vec_push(r->a, &r->notes, text);
 }
 
+static void take_stat(Report *r, const Msg *m)
+{
+	if (!take_cut(r, m))
+		vec_push(r->a, &r->stats, (ReportItem){ .a = keep(r, m->stat.group), .b = json_object(r, m->stat.json) });
+}
+
 void report_event(Report *r, const Msg *m)
 {
 	switch (m->type) {
@@ -255,8 +275,7 @@ void report_event(Report *r, const Msg *m)
 		take_warning(r, m);
 		break;
 	case MSG_STAT:
-		vec_push(r->a, &r->stats,
-			 (ReportItem){ .a = keep(r, m->stat.group), .b = json_object(r, m->stat.json) });
+		take_stat(r, m);
 		break;
 	case MSG_FAIL:
 		r->error_span = (Span){ m->fail.from, m->fail.to };
