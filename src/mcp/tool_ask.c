@@ -37,6 +37,16 @@ bool probe_failed(Call *c, const Tool *t, json_t *run, ToolResult *ret_r)
 	return tool_refuse(ret_r, "it did not run: %s", why ? why : "no result came");
 }
 
+/* What was answered is what is asked now, and was not used before. */
+static bool still_meant(Call *c, const char *hash)
+{
+	const char *asked = text_of(call_state(c), "hash");
+
+	if (c->era < ERA_2026_07_28) /* asked and answered within this call */
+		return true;
+	return asked && strcmp(asked, hash) == 0 && call_state_once(c);
+}
+
 /* True: the user said yes. */
 static bool user_approves(Call *c, json_t *approval)
 {
@@ -57,7 +67,7 @@ static bool user_approves(Call *c, json_t *approval)
 	yes = answer && text_of(answer, "action") && strcmp(text_of(answer, "action"), "accept") == 0 &&
 	      json_is_true(json_object_get(json_object_get(answer, "content"), "approve"));
 	json_decref(answer);
-	return yes;
+	return yes && still_meant(c, hash);
 }
 
 json_t *probe_ask(Call *c, const Tool *t, RunAsk *ask, ToolResult *ret_r)

@@ -22,7 +22,7 @@ static const ProbeFact ping_fact[] = {
 };
 
 static const ProbeSay ping_say[] = {
-	{ "ALIVE", NULL, "all $sent echo requests were answered, rtt $rtt_min_ms/$rtt_avg_ms/$rtt_max_ms ms (min/avg/max)", "", { 0 } },
+	{ "ALIVE", NULL, "$received of $sent echo requests were answered, rtt $rtt_min_ms/$rtt_avg_ms/$rtt_max_ms ms (min/avg/max)", "", { 0 } },
 	{ "PARTIAL_LOSS", NULL, "$received of $sent echo requests were answered",
 	  "Loss on the path, or a limit on ICMP answers: it hurts applications only if TCP loses too.",
 	  { "ping_host {\"target\":\"$target\",\"count\":50,\"interval_ms\":50}: a better estimate", TRACE ": at which hop it begins" } },
