@@ -193,6 +193,7 @@ static const CallRow front_rows[] = {
 	CALL(clock_getres, "GnuTLS"),
 	CALL(gettimeofday, "where the vDSO has no clock"),
 	CALL(time, "likewise"),
+	CALL(uname, "the host that a finding was made on"),
 	CALL(getuid, "whose a file is"),
 	CALL(geteuid, "whose a file is"),
 	CALL(getgid, "OpenSSL's secure_getenv"),
