@@ -91,7 +91,11 @@ json_t *call_elicit(Call *c, const char *key, const char *message, json_t *schem
 {
 	json_t *p = json_pack("{s:s, s:o}", "message", message, "requestedSchema", schema_stolen);
 
-	if (p && c->era >= ERA_2025_11_25)
+	if (!p) { /* no question that nobody can read */
+		json_decref(state_stolen);
+		return call_error(c, RPC_INTERNAL, "the question is no text", NULL);
+	}
+	if (c->era >= ERA_2025_11_25)
 		json_object_set_new(p, "mode", json_string("form"));
 	return call_ask(c, key, "elicitation/create", p, state_stolen);
 }

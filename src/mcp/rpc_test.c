@@ -343,6 +343,10 @@ static void test_request_state(void **state)
 	m = modern(&alice, &s, "tools/call", "\"name\":\"ask\"," ANSWER, "\"elicitation\":{}");
 	assert_string_equal(json_string_value(json_object_get(json_object_get(m, "result"), "resultType")), "input_required");
 	json_decref(m);
+	/* a question that is no text is not put */
+	m = modern(&alice, &s, "tools/call", "\"name\":\"ask\",\"arguments\":{\"question\":\"odd\"}", "\"elicitation\":{}");
+	assert_int_equal(code_of(m), RPC_INTERNAL);
+	json_decref(m);
 	/* a client that can't be asked */
 	m = modern(&alice, &s, "tools/call", "\"name\":\"ask\"", "\"sampling\":{}");
 	assert_int_equal(code_of(m), RPC_CAPABILITY);

@@ -43,10 +43,10 @@ static bool wait_for_end(Call *c, json_t *args, ToolResult *r)
 
 static bool ask(Call *c, json_t *args, ToolResult *r)
 {
-	json_t *a = call_elicit(c, "q", "sure?", json_pack("{s:s, s:{}}", "type", "object", "properties"), json_integer(7));
+	const char *question = json_string_value(json_object_get(args, "question"));
+	json_t *a = call_elicit(c, "q", question && strcmp(question, "odd") == 0 ? "\xff" : "sure?", json_pack("{s:s, s:{}}", "type", "object", "properties"), json_integer(7));
 	char text[128];
 
-	(void)args;
 	if (!a)
 		return c->pending ? true : tool_refuse(r, "no answer");
 	snprintf(text, sizeof text, "%s once=%d", json_string_value(json_object_get(a, "action")), call_state_once(c));
