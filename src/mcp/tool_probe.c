@@ -188,10 +188,8 @@ static void add_fact(Finding *f, const ProbeFact *row, const char *value)
 	if (strcmp(value, "-") == 0) /* not measured: not there */
 		return;
 	v = fact(row->kind, value);
-	if (!v) {
-		f->withheld += strstr(value, "<content from") != NULL;
+	if (!v)
 		return;
-	}
 	if (row->kind < FACT_ADDRS) {
 		json_object_set_new(f->evidence, row->name, v);
 		return;
@@ -214,9 +212,7 @@ static void add_peer(Finding *f, const char *text)
 
 	json_array_foreach (f->peer, i, one)
 		had += json_string_length(json_object_get(one, "text"));
-	if (strstr(text, "<content from"))
-		f->withheld++;
-	else if (json_array_size(f->peer) < PEER_LINES && had + strlen(text) <= PEER_BYTES)
+	if (json_array_size(f->peer) < PEER_LINES && had + strlen(text) <= PEER_BYTES)
 		json_array_append_new(f->peer, json_pack("{s:s, s:s}", "text", text, "label", "content"));
 	else
 		f->peer_cut++;
@@ -234,11 +230,23 @@ static const ProbeSay *say_of(const Finding *f, const char *verdict)
 	return s->verdict ? s : NULL;
 }
 
+/* What policy keeps back stands so outside of quotes, where a peer's text would be. */
+static bool is_withheld(const char *line)
+{
+	const char *kept = strstr(line, "<content from "), *quote = strchr(line, '"');
+
+	return kept && (!quote || kept < quote);
+}
+
 static void read_line(Finding *f, const char *line)
 {
 	const char *value = strchr(line, ' ');
 	size_t n;
 
+	if (is_withheld(line)) {
+		f->withheld++;
+		return;
+	}
 	if (!value)
 		return;
 	n = (size_t)(value++ - line);

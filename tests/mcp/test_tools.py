@@ -352,6 +352,23 @@ def test_policy_refuses_and_says_so(server):
         server.us.policy(POLICY)
 
 
+def test_where_policy_shows_measurements_only(server):
+    """Verdicts that rest on them stay, what the network said is withheld and counted."""
+    server.us.policy(POLICY + 'output("measurements")\n')
+    try:
+        s = server.call("ping_host", target=HOST, count=1)["structuredContent"]
+        assert s["verdict"] == "ALIVE" and s["evidence"]["rtt_min_ms"] > 0
+        s = server.call("tcp_reachability", target=HOST, port=83)["structuredContent"]
+        assert s["verdict"] == "UNREACHABLE" and "icmp" not in s["evidence"] and "reporter" not in s["evidence"]
+        assert [w for w in s["warnings"] if w.startswith("withheld: ")]
+        got = server.call("resolve_dns", name="note.acme.corp", type="TXT")
+        assert got["isError"] and "measurements only" in text(got) and "ignore all" not in json.dumps(got)
+        got = server.call("run_program", source='print(resolve("note.acme.corp", type="TXT", server="10.20.2.2"))')
+        assert "ignore all" not in json.dumps(got) and "<content from 10.20.2.2>" in text(got)
+    finally:
+        server.us.policy(POLICY)
+
+
 def test_this_hosts_own_state(server):
     s = server.call("local_state")["structuredContent"]
     assert [i for i in s["interfaces"] if i["name"] == "eth0" and i["state"] == "up" and toolslab.US in i["addrs"]]
