@@ -51,8 +51,9 @@ void mcp_say(int control, bool ok, const char *text);
 const char *mcp_session(Arena *a, const McpOptions *o, const char *caller);
 
 /* Children of the launcher; each is the process's whole life from here on.  `launcher_fd` is
- * a pidfd: they die with it. */
-_Noreturn void mcp_run(const McpOptions *o, const LaunchAsk *ask, const int fds[3], int launcher_fd);
+ * a pidfd: they die with it.  `session_fd` is a file of memory in which the caller's runs
+ * keep what he was shown; the launcher never looks into it. */
+_Noreturn void mcp_run(const McpOptions *o, const LaunchAsk *ask, const int fds[3], int session_fd, int launcher_fd);
 _Noreturn void mcp_policy(const McpOptions *o, const LaunchAsk *ask, const int fds[2], int launcher_fd);
 _Noreturn void mcp_local(const int fds[2], int launcher_fd);
 _Noreturn void mcp_check(int sock, int launcher_fd);

@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -32,11 +33,19 @@ enum {
 };
 
 #define CHECKER_SOON_NS INT64_C(1000000000)
+#define SESSION_KEPT_NS (INT64_C(12) * 3600 * 1000000000) /* without a call of his */
 
 typedef struct LauncherRun {
 	Child child;
 	char caller[LAUNCH_NAME];
 } LauncherRun;
+
+/* A caller's memory of what he was shown: each of his runs goes on from there. */
+typedef struct LauncherSession {
+	char caller[LAUNCH_NAME];
+	int fd; /* 0: a free row */
+	int64_t last;
+} LauncherSession;
 
 typedef struct Launcher {
 	const McpOptions *o;
@@ -47,6 +56,7 @@ typedef struct Launcher {
 	Child front, checker;
 	Ledger ledger;	 /* for the log of all calls */
 	LauncherRun run[LIMIT_MCP_RUNS_MOST];
+	LauncherSession session[LIMIT_LEDGER_SESSIONS];
 	unsigned max, max_caller;
 	unsigned checkers; /* that died soon, one after another */
 	int64_t checker_since;
@@ -200,16 +210,50 @@ static LauncherRun *place(Launcher *l, const char *caller, const char **ret_why)
 	return *ret_why ? NULL : free_one;
 }
 
+static void forget(LauncherSession *s)
+{
+	close(s->fd);
+	*s = (LauncherSession){ 0 };
+}
+
+/* His file, found or made; -1: there is no room for one more caller today. */
+static int session_fd(Launcher *l, const char *caller)
+{
+	int64_t now = clock_mono_ns();
+	LauncherSession *s = NULL;
+
+	for (unsigned i = 0; i < LIMIT_LEDGER_SESSIONS; i++) {
+		LauncherSession *k = &l->session[i];
+
+		if (k->fd && now - k->last > SESSION_KEPT_NS)
+			forget(k);
+		if (k->fd && strcmp(k->caller, caller) == 0) {
+			k->last = now;
+			return k->fd;
+		}
+		if (!k->fd && !s)
+			s = k;
+	}
+	int fd = s ? memfd_create("session", MFD_CLOEXEC) : -1;
+
+	if (fd < 0)
+		return -1;
+	*s = (LauncherSession){ .fd = fd, .last = now };
+	memcpy(s->caller, caller, sizeof s->caller);
+	return fd;
+}
+
 static void start_child(Launcher *l, const LaunchAsk *ask, const int *fds, int control)
 {
 	const char *why;
 	LauncherRun *r = place(l, ask->caller, &why);
-	int p = r ? proc_fork(&r->child) : -EAGAIN;
+	int session = r ? session_fd(l, ask->caller) : -1;
+	int p = session >= 0 ? proc_fork(&r->child) : -EAGAIN;
 
 	if (p == 0) {
 		child_signals();
 		if (ask->op == LAUNCH_RUN)
-			mcp_run(l->o, ask, fds, l->self_fd);
+			mcp_run(l->o, ask, fds, session, l->self_fd);
 		if (ask->op == LAUNCH_LOCAL)
 			mcp_local(fds, l->self_fd);
 		mcp_policy(l->o, ask, fds, l->self_fd);

@@ -108,14 +108,14 @@ static void tick(RunJob *run, int64_t elapsed_ns)
 			(long long)(elapsed_ns / 1000000), run->report.written + run->report.cut, run->report.results.n);
 }
 
-void mcp_run(const McpOptions *o, const LaunchAsk *ask, const int fds[3], int launcher_fd)
+void mcp_run(const McpOptions *o, const LaunchAsk *ask, const int fds[3], int session_fd, int launcher_fd)
 {
 	static McpJob m = { .run = RUN_JOB_NONE };
-	const int keep[] = { fds[0], fds[2] };
+	const int keep[] = { fds[0], fds[2], session_fd };
 	static Arena a;
 	RunJob *run = &m.run;
 
-	child_begin(fds[1], keep, 2, launcher_fd);
+	child_begin(fds[1], keep, 3, launcher_fd);
 	a = cmd_arena(256 << 20);
 	m.job_fd = fds[0];
 	m.launcher_fd = launcher_fd;
