@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`sonde mcp` as it is served: over HTTP in a lab, with the rights that its unit leaves it, and runs whose clients hang up."""
 import concurrent.futures
-import contextlib
-import ctypes
 import json
 import os
 import pathlib
@@ -17,52 +15,11 @@ from lab import Lab, sonde_binary
 from lab.certs import Authority
 from lab.procs import wait_for
 from lab.state import ledger_init
-from over_http import Server, events
+from served import LONG, OTHER, PEER, POLICY, US, Served, tables
 from stdio import descendants
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-US, PEER, OTHER = "10.9.0.1", "10.9.0.2", "10.9.0.3"
-POLICY = 'budget(packets=20000, time=120)\nreach("10.9.0.0/24", icmp=True)\n'
-CLONE_NEWNET = 0x40000000
-libc = ctypes.CDLL(None, use_errno=True)
 pytestmark = pytest.mark.sonde
-
-
-@contextlib.contextmanager
-def inside(node):
-    """Sockets that this thread makes meanwhile are the node's."""
-    own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-    try:
-        assert libc.setns(node._netfd, CLONE_NEWNET) == 0
-        yield
-    finally:
-        assert libc.setns(own, CLONE_NEWNET) == 0
-        os.close(own)
-
-
-class Served(Server):
-    """A server in a node, started with `before` in front of its command."""
-
-    def __init__(self, node, *args, bind="127.0.0.1:0", before=()):
-        self.node = node
-        self.proc = node.start(*before, str(sonde_binary()), "mcp", "--http", bind, *map(str, args))
-        said = wait_for(lambda: re.search(r"(https?)://(\S+):(\d+)/mcp", self.proc.err) or (self.proc.rc is not None and [self.proc.err]),
-                        30, why="listening")
-        assert not isinstance(said, list), said
-        self.tls, self.addr, self.port, self.context = said[1] == "https", said[2], int(said[3]), None
-
-    def __exit__(self, *_):
-        assert self.proc.stop(30) == 0, self.proc.err
-
-    def connect(self, timeout=60):
-        with inside(self.node):
-            return super().connect(timeout)
-
-    def tool(self, name, key, **arguments):
-        got = self.call("tools/call", name=name, arguments=arguments, headers={"x-api-key": key} if key else {})
-        assert got.status == 200, got.raw
-        message = got.json if got.headers["content-type"] == "application/json" else events(got.body)[-1]
-        return message["result"]
 
 
 @pytest.fixture(scope="module")
@@ -116,41 +73,6 @@ def test_each_caller_has_his_policy_and_his_row_in_the_ledger(lab):
 def test_where_keys_are_not_said_it_listens_to_this_host_alone(lab):
     p = lab.us.start(str(sonde_binary()), "mcp", "--http", f"{US}:0")
     assert p.wait(30) == 5 and "keys" in p.err
-
-
-def runs(server):
-    """The launcher's children but for front and checker."""
-    return len(pathlib.Path(f"/proc/{server.proc.pid}/task/{server.proc.pid}/children").read_text().split()) - 2
-
-
-STREAMS = 200
-# a packet a second, and a word of progress
-LONG = f'for i in range(100):\n    sr1(IP(dst="{PEER}")/ICMP(), timeout=0.1)\n    sleep(1)\n'
-
-
-def test_two_hundred_streams_of_which_a_hundred_are_cut(lab):
-    """Each cut ends its run: its processes within seconds of a machine that is busy with the other hundred, its table with it."""
-    lab.us.policy(POLICY.replace("packets=20000", "packets=1000"))
-    with Served(lab.us, "--max-runs", 256, "--max-runs-caller", 256) as s:
-        idle = len(descendants(s.proc.pid))
-        streams = [s.stream("tools/call", name="run_program", arguments={"source": LONG}, _meta={"progressToken": "p"}) for _ in range(STREAMS)]
-        wait_for(lambda: runs(s) == STREAMS, 60, 0.1, "all runs")
-        for c in streams:  # told while it runs
-            assert b"notifications/progress" in c.recv(65536) + c.recv(65536)
-        cut = time.monotonic()
-        for c in streams[::2]:
-            c.close()
-        wait_for(lambda: runs(s) <= STREAMS // 2, 30, 0.05, "the end of the hundred")
-        print(f"100 runs ended in {time.monotonic() - cut:.2f} s")
-        assert runs(s) == STREAMS // 2 == tables(lab.us)
-        for c in streams[1::2]:
-            c.close()
-        wait_for(lambda: runs(s) == 0 and len(descendants(s.proc.pid)) == idle, 60, 0.1, "the end of all")
-        assert tables(lab.us) == 0
-
-
-def tables(node):
-    return node.run("nft", "list", "tables").out.count("sonde")
 
 
 def test_one_cut_stops_within_a_second(lab):
