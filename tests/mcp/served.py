@@ -11,7 +11,7 @@ from lab.procs import wait_for
 from over_http import Server, events
 
 US, PEER, OTHER = "10.9.0.1", "10.9.0.2", "10.9.0.3"
-POLICY = 'budget(packets=20000, time=120)\nreach("10.9.0.0/24", icmp=True)\n'
+POLICY = 'budget(packets=20000, time=600)\nreach("10.9.0.0/24", icmp=True)\n'
 CLONE_NEWNET = 0x40000000
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -59,7 +59,7 @@ def runs(server):
 
 
 # a packet a second, and a word of progress
-LONG = f'for i in range(100):\n    sr1(IP(dst="{PEER}")/ICMP(), timeout=0.1)\n    sleep(1)\n'
+LONG = f'for i in range(500):\n    sr1(IP(dst="{PEER}")/ICMP(), timeout=0.1)\n    sleep(1)\n'
 
 
 def tables(node):
