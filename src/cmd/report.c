@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "deal/manifest_codec.h"
+#include "gate/compartments.h"
 #include "lang/check_text.h"
 
 #include <stdio.h>
@@ -87,6 +88,32 @@ static ReportItem told(Report *r, uint8_t label, Bytes origin)
 	return it;
 }
 
+/* guardrails.md 2: kept before it is shown.  The same as before is kept already. */
+static bool keep_shown(Report *r, Bytes origin)
+{
+	uint8_t buf[WHENCE_BYTES + 16];
+	Writer w = writer(buf, sizeof buf);
+
+	if (r->opt.session_fd <= 0)
+		return true;
+	for (uint32_t i = 0; i < r->shown.n; i++)
+		if (bytes_eq(r->shown.p[i], origin))
+			return true;
+	if (r->unkept || !session_shown(&w, origin) || pwrite(r->opt.session_fd, w.p, w.n, 0) != (ssize_t)w.n) {
+		r->unkept = true;
+		report_error(r, SONDE_EXIT_ENVIRONMENT, "E-ENVIRONMENT",
+			     STR("whose content this session is shown can't be kept: it is not shown"));
+		return false;
+	}
+	vec_push(r->a, &r->shown, str_bytes(keep(r, origin)));
+	return true;
+}
+
+static bool may_show(Report *r, const ReportItem *is)
+{
+	return is->label != TOLD_CONTENT || keep_shown(r, is->origin);
+}
+
 static bool same_kind(const ReportItem *x, const ReportItem *y)
 {
 	return x->n == y->n && x->label == y->label && bytes_eq(x->origin, y->origin);
@@ -103,7 +130,7 @@ static void take_text(Report *r, const Msg *m)
 		text = bytes_slice(text, 0, room);
 	}
 	is.n = m->text.peer != 0;
-	if (!text.n)
+	if (!may_show(r, &is) || !text.n)
 		return;
 	r->written += text.n;
 	if (!r->opt.json) {
@@ -167,13 +194,31 @@ static void take_result(Report *r, const Msg *m)
 	if (!r->too_long) {
 		ReportItem is = told(r, m->result.label, m->result.origin);
 
+		if (!may_show(r, &is)) {
+			r->left_out++;
+			goto out;
+		}
 		is.a = keep(r, m->result.type);
 		is.b = json_object(r, str_bytes(sb_done(&r->result)));
 		is.n = m->result.line;
 		vec_push(r->a, &r->results, is);
 	}
+out:
 	r->too_long = false;
 	r->result = sb(r->a);
+}
+
+/* Evidence is content of the peer whom it is about. */
+static bool show_evidence(Report *r, const Msg *m)
+{
+	static const char kept_back[] = "<content from ";
+	uint8_t buf[64];
+	Writer w = writer(buf, sizeof buf);
+
+	if (!m->warn.peer.v || str_starts(bytes_str(m->warn.evidence), str_c(kept_back)))
+		return true;
+	return whence_put(&w, &(Whence){ .kind = WHENCE_ADDRS, .lo = m->warn.peer, .hi = m->warn.peer }) &&
+	       keep_shown(r, wr_done(&w));
 }
 
 /* Only codes of ours are told; what they mean is our own text, not the engine's. */
@@ -185,6 +230,8 @@ static void take_warning(Report *r, const Msg *m)
 	char text[IP_TEXT];
 
 	if (id == WARN_N)
+		return;
+	if (!show_evidence(r, m))
 		return;
 	if (!w || w->row != warn_row(id))
 		w = vec_push(r->a, &r->warnings, (ReportWarning){ .row = warn_row(id), .count = m->warn.count });
@@ -199,6 +246,12 @@ void report_error(Report *r, int exit, const char *code, Str message)
 		r->error = (ReportItem){ .a = str_c(code), .b = message, .n = 1 };
 	if (!r->exit)
 		r->exit = exit;
+}
+
+static void take_error(Report *r, const Msg *m)
+{
+	r->error_is = told(r, m->fail.label, m->fail.origin);
+	may_show(r, &r->error_is);
 }
 
 static void take_manifest(Report *r, const Msg *m)
@@ -280,7 +333,7 @@ void report_event(Report *r, const Msg *m)
 	case MSG_FAIL:
 		r->error_span = (Span){ m->fail.from, m->fail.to };
 		if (!r->error.n)
-			r->error_is = told(r, m->fail.label, m->fail.origin);
+			take_error(r, m);
 		report_error(r, m->fail.exit, (const char *)keep(r, m->fail.code).p, keep(r, m->fail.message));
 		break;
 	case MSG_DONE:

@@ -17,6 +17,7 @@
 
 typedef struct ReportOptions {
 	bool json;
+	int session_fd;  /* of an agent's session: what it is shown is kept there first; 0: none */
 	bool quiet;      /* only program output, without prefix */
 	bool terminal;   /* standard error is one: show progress */
 	size_t max_output;
@@ -55,6 +56,8 @@ typedef struct Report {
 	ReportItem error;  /* a: code, b: message; n: 1 if there is one */
 	Span error_span;
 	ReportItem error_is; /* what its message tells */
+	VEC(Bytes) shown;  /* whose content, as it was kept */
+	bool unkept;       /* it could not be: nothing more is shown */
 	Str approval_hash, approval_text; /* what a person would have to approve */
 	bool approval_form; /* a form would be enough */
 	Msg gate_stat;     /* type NONE: there was no gate */

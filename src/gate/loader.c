@@ -159,6 +159,11 @@ static bool look_up_names(Loader *l)
 	if (!loader_reserve(l))
 		return false;
 	resolvers_of(l);
+	session_check_names(&l->session, &in, l->lookups.servers.addr, l->lookups.servers.n, &l->findings);
+	if (l->findings.refused) {
+		loader_note_findings(l, 0);
+		return refused(l);
+	}
 	for (uint32_t i = 0; i < l->manifest.names.n; i++) {
 		Str name = l->manifest.names.p[i];
 		Lookup found;
@@ -178,6 +183,10 @@ static bool make_rules(Loader *l)
 	RulesInput in = loader_rules_input(l);
 
 	l->rules = rules_make(&in, &l->findings);
+	if (l->rules && l->session.shown.n) {
+		session_check(&l->session, &in, l->rules, &l->findings);
+		l->rules = l->findings.refused ? NULL : l->rules;
+	}
 	loader_note_findings(l, told);
 	return l->rules || refused(l);
 }
@@ -201,8 +210,8 @@ static bool start_tls(Loader *l)
 
 static bool load(Loader *l)
 {
-	return read_policies(l) && loader_ledger(l) && read_manifest(l) && look_up_names(l) && make_rules(l) &&
-	       loader_links(l) && loader_approval(l) && start_tls(l) && loader_plan(l) && loader_open(l) && loader_gate_init(l) && loader_started(l);
+	return read_policies(l) && loader_session(l) && loader_ledger(l) && read_manifest(l) && look_up_names(l) && make_rules(l) &&
+	       loader_links(l) && loader_approval(l) && start_tls(l) && loader_plan(l) && loader_open(l) && loader_gate_init(l) && loader_session_had(l) && loader_started(l);
 }
 
 /* The engine is told that nothing will run, cmd why. */

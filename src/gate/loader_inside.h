@@ -11,6 +11,7 @@
 #ifndef SONDE_GATE_LOADER_INSIDE_H
 #define SONDE_GATE_LOADER_INSIDE_H
 
+#include "gate/compartments.h"
 #include "gate/gate.h"
 #include "gate/loader.h"
 #include "gate/lookup.h"
@@ -34,6 +35,7 @@ typedef struct Loader {
 	VEC(Pin) pins;
 	Lookups lookups;
 	Rules *rules;
+	Session session; /* what it was shown and had; empty: none */
 	Ledger ledger; /* fd -1: there is none */
 	PlanState state;
 	LedgerCount early; /* reserved for look-ups */
@@ -63,6 +65,10 @@ void loader_refused(Loader *l); /* the log has it */
 bool loader_port_held(Loader *l, uint8_t proto, uint16_t port); /* a free port, still another session's */
 void loader_ports_warm(Loader *l, uint8_t proto, const PortSet *named); /* fails if one of them is */
 void loader_settle(Loader *l);	/* the run is over */
+
+/* loader_session.c: compartments; false after loader_fail(). */
+bool loader_session(Loader *l);	      /* reads what the session was shown and had */
+bool loader_session_had(Loader *l);   /* the run begins */
 
 /* loader_approval.c: a run that needs a person has one's approval; false after
  * loader_fail(). */

@@ -207,7 +207,7 @@ static int fork_loader(Run *r)
 		return p < 0 ? p : 0;
 	proc_die_with(r->self_fd);
 	child_signals();
-	int keep[] = { fds.engine, fds.cmd, fds.netd, fds.tls, r->o->write_fd, r->o->record_fd, sandbox_is_widened() ? 2 : -1 };
+	int keep[] = { fds.engine, fds.cmd, fds.netd, fds.tls, r->o->write_fd, r->o->record_fd, r->o->session_fd ? r->o->session_fd : -1, sandbox_is_widened() ? 2 : -1 };
 	child_must(proc_close_all_but(keep, sizeof keep / sizeof *keep));
 	_exit(loader_main(r->o, &fds));
 }

@@ -79,6 +79,8 @@ typedef struct RunOptions {
 	const char *session; /* who pays: "uid 1000" */
 	const char *approve_hash; /* what a person has approved just now, by a form (64 digits), or NULL */
 	const char *iface; /* --iface: the only interface to use, or NULL */
+	int session_fd; /* what this agent's session was shown and had (gate/compartments.h): a file of memory of
+			   the caller's, one a session, which loader and cmd read and add to; 0: none */
 	bool insecure_dev; /* the root-owned policy allows it and the user asked: a
 			      sandbox layer that is missing is a warning, not the end */
 } RunOptions;

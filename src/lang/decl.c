@@ -593,8 +593,8 @@ static void (*const word_fns[DECL_N])(DeclReader *, const Node *) = {
 	[DECL_OUTPUT] = read_output,
 	[DECL_RELAY] = read_relay,
 	[DECL_ALLOW_SELF] = read_allow_self,
-	[DECL_APPROVE_BY_FORM] = read_approve_by_form,
 	[DECL_INSECURE_DEV] = read_insecure_dev,
+	[DECL_APPROVE_BY_FORM] = read_approve_by_form,
 };
 
 /* The call, if the statement is one of a plain name. */
