@@ -23,6 +23,7 @@ typedef struct PolicyOptions {
 	OptList reach, zone;
 	bool no_icmp;
 	bool replace;
+	bool mcp;
 } PolicyOptions;
 
 static const Opt policy_opts[] = {
@@ -32,6 +33,7 @@ static const Opt policy_opts[] = {
 	{ "no-icmp", 0, OPT_FLAG, NULL, offsetof(PolicyOptions, no_icmp), "allow: no ICMP queries" },
 	{ "reach", 0, OPT_LIST, "NET", offsetof(PolicyOptions, reach), "init: a network in reach; may be repeated" },
 	{ "zone", 0, OPT_LIST, "ZONE", offsetof(PolicyOptions, zone), "init: a zone whose names may be looked up, or all" },
+	{ "mcp", 0, OPT_FLAG, NULL, offsetof(PolicyOptions, mcp), "init: for agents, as `init mcp`" },
 	{ "replace", 0, OPT_FLAG, NULL, offsetof(PolicyOptions, replace), "init: write over a policy that exists" },
 };
 
@@ -230,15 +232,35 @@ static void zones_text(Str zones, Sb *out)
 		each_word(zones, "zone(\"", "\")\n", out);
 }
 
+/* For agents each network is one compartment. */
+static void reach_text(Str nets, bool mcp, Sb *out)
+{
+	for (size_t i = 0; i < nets.n;) {
+		size_t end = i;
+
+		while (end < nets.n && nets.p[end] != ' ' && nets.p[end] != ',')
+			end++;
+		Str one = { nets.p + i, end - i };
+
+		each_word(one, "reach(\"", "\")\n", out);
+		if (mcp && one.n) {
+			sb_cstr(out, "may_follow(\"");
+			escape_peer(out, str_bytes(one));
+			each_word(one, "\", \"", "\")\n", out);
+		}
+		i = end + 1;
+	}
+}
+
 /* guardrails.md 2 and 3: what an agent gets beside the ceilings. */
 static const char mcp_budget[] = ",\n       peer_rate=100, peer_syn_rate=20, hour_packets=20000, hour_bytes=50MB, hour_syn=1000";
 
 static int init(Arena *a, const PolicyOptions *o)
 {
 	Sb out = sb(a);
-	bool mcp = o->args.n == 2 && strcmp(o->args.v[1], "mcp") == 0;
+	bool word = o->args.n == 2 && strcmp(o->args.v[1], "mcp") == 0, mcp = word || o->mcp;
 
-	if (o->args.n > 2 || (o->args.n == 2 && !mcp))
+	if (o->args.n > 2 || (o->args.n == 2 && !word))
 		return cmd_fail(SONDE_EXIT_USAGE, "policy init %s: mcp, or nothing, may stand there", o->args.v[1]);
 	if (access(POLICY_SYSTEM_PATH, F_OK) == 0 && !o->replace)
 		return cmd_fail(SONDE_EXIT_ENVIRONMENT,
@@ -247,11 +269,13 @@ static int init(Arena *a, const PolicyOptions *o)
 		      "# `sonde policy check` reads a file before you install it.\n"
 		      "budget(packets=20000, bytes=50MB, rate=20000, syn=1000, syn_rate=100, time=600, leak=1024");
 	sb_printf(&out, "%s)\n", mcp ? mcp_budget : "");
+	if (mcp)
+		sb_cstr(&out, "# What an agent was shown of one network may take it no further than that network: each is\n"
+			      "# one compartment. Without may_follow() each host is one.\n");
 	for (unsigned i = 0; i < o->reach.n; i++)
-		each_word(str_c(o->reach.v[i]), "reach(\"", "\")\n", &out);
+		reach_text(str_c(o->reach.v[i]), mcp, &out);
 	if (!o->reach.n && isatty(STDIN_FILENO))
-		each_word(ask(a, "Networks that programs may reach (10.0.0.0/8 192.168.0.0/16; empty: none):"),
-			  "reach(\"", "\")\n", &out);
+		reach_text(ask(a, "Networks that programs may reach (10.0.0.0/8 192.168.0.0/16; empty: none):"), mcp, &out);
 	for (unsigned i = 0; i < o->zone.n; i++)
 		zones_text(str_c(o->zone.v[i]), &out);
 	if (!o->zone.n && isatty(STDIN_FILENO))
