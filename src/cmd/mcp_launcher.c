@@ -421,8 +421,11 @@ static void loop(Launcher *l)
 		reap(l);
 		if (p[0].revents || p[1].revents || (p[2].revents && !checker_died(l)))
 			return;
-		if (p[3].revents && !take_ask(l))
+		if (p[3].revents && !take_ask(l)) {
+			if (!l->broken) /* it ends, and will have said in a moment how */
+				proc_readable(l->front.fd, FRONT_END_MS);
 			return;
+		}
 	}
 }
 
