@@ -238,6 +238,10 @@ static int session_fd(Launcher *l, const char *caller)
 
 	if (fd < 0)
 		return -1;
+	if (fcntl(fd, F_SETFL, O_APPEND)) { /* runs side by side add whole records */
+		close(fd);
+		return -1;
+	}
 	*s = (LauncherSession){ .fd = fd, .last = now };
 	memcpy(s->caller, caller, sizeof s->caller);
 	return fd;

@@ -124,6 +124,7 @@ void mcp_run(const McpOptions *o, const LaunchAsk *ask, const int fds[3], int se
 	run->run.session = mcp_session(&a, o, ask->caller);
 	run->run.zones_none = true;
 	run->run.control_fd = fds[2];
+	run->run.session_fd = run->say.session_fd = session_fd;
 	hash_format(ask->approve, m.approve);
 	run->run.approve_hash = ask->approved ? m.approve : NULL;
 	run->bare = bare;
