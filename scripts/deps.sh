@@ -9,7 +9,7 @@ tests="libcmocka-dev python3-pytest python3-jsonschema python3-scapy tshark tcpd
  ethtool clang libclang-rt-14-dev lua5.4 mandoc strace bash-completion clang-format"
 cross="gcc-aarch64-linux-gnu libc6-dev:arm64 libpcap0.8-dev:arm64 libmnl-dev:arm64 libnftnl-dev:arm64 libseccomp-dev:arm64
  libcap-dev:arm64 libmd-dev:arm64 libssl-dev:arm64
- libjansson-dev:arm64 libmicrohttpd-dev:arm64 libcjose-dev:arm64"
+ libjansson-dev:arm64 libmicrohttpd-dev:arm64 libcjose0:arm64"
 
 command -v npm > /dev/null || tests="$tests npm"
 
