@@ -24,11 +24,21 @@ static const Label *behind(Facts *f, const Label *before)
 	return label_join(f, label_join(f, before, ls->ret), ls->ended);
 }
 
+/* By what it is made of, or by what chose it. */
+static bool of_content(Facts *f, const Label *l)
+{
+	bool is = l && (l->level == LABEL_CONTENT || l->all);
+
+	for (uint16_t i = 0; l && i < l->ns; i++)
+		is |= f->labels->site.p[l->site[i]].why->level == LABEL_CONTENT;
+	return is;
+}
+
 const Label *label_decide(Facts *f, const Node *at, const Label *l)
 {
 	/* What the open tests told is known here: it is paid with them. */
 	l = label_minus_sites(f, l, label_pc(f));
-	const Label *why = label_made(f, l, l && l->level == LABEL_CONTENT ? LABEL_CONTENT : LABEL_MEASURED);
+	const Label *why = label_made(f, l, of_content(f, l) ? LABEL_CONTENT : LABEL_MEASURED);
 	const Site like = { .node = at, .user = facts_users_node(f, at) };
 
 	return why ? label_site_of(f, rng_mix(f->frame->path ^ at->id), &like, why) : NULL;

@@ -207,6 +207,8 @@ static void test_values_that_are_printed_say_whose_they_are(void **state)
 		{ UDP_A "if r and len(r.payload) == 7:\n    print(1)\n", "content 10.0.0.1 | content 10.0.0.1" },
 		{ UDP_A "if r and len(r.payload) == 7:\n    exit()\nprint(1)\n", "content 10.0.0.1 | content 10.0.0.1" },
 		{ UDP_A "x = 0\nif r and len(r.payload) == 7:\n    x = 1\nprint(x)\n", "clean | content 10.0.0.1" },
+		/* a test on what a test chose */
+		{ UDP_A "x = 0\nif r and len(r.payload) == 7:\n    x = 1\nprint(\"a\" if x else \"b\")\n", "clean | content 10.0.0.1" },
 		/* the separator is part of the call */
 		{ UDP_A "if r:\n    print(1, 2, sep=str(r.ttl))\n", "content 10.0.0.1 | content 10.0.0.1 | content 10.0.0.1" },
 		/* two peers' */
