@@ -93,7 +93,7 @@ static bool bare(RunJob *run)
 	run->param = p;
 	if (m->job.limits.n) /* there is room: the server's own are counted at the start */
 		run->policies.file[run->policies.n++] =
-			(PolicyFile){ .path = STR("limits of the call"), .text = m->job.limits, .regular = true };
+			(PolicyFile){ .path = STR("limits of the call"), .text = m->job.limits, .regular = true, .call = true };
 	run->nparam = m->job.nparam;
 	return true;
 }

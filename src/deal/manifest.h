@@ -98,6 +98,10 @@ typedef struct Reach {
 /* Something that the checker saw the program send.  A peer without name and
  * addresses is one that no constant tells: only reach() rows open addresses then,
  * and the emission says which ports the program names. */
+/* Stands as a peer's name for the address that `resolve` asks where none is given: the loader
+ * knows it and pins it.  No host name can be written so. */
+#define PEER_RESOLVER "this-host's-resolver"
+
 typedef struct Emission {
 	Target peer;
 	uint8_t proto;    /* IPPROTO_*; 0: ARP or neighbour solicitation */
@@ -186,7 +190,8 @@ typedef struct WorstCase {
 typedef enum LocalKind { LOCAL_INTERFACES, LOCAL_ROUTES, LOCAL_ROUTE, LOCAL_NEIGHBORS } LocalKind;
 typedef struct LocalQuestion {
 	LocalKind kind;
-	Ip dst; /* LOCAL_ROUTE */
+	Ip dst;	  /* LOCAL_ROUTE: an address .. */
+	Str name; /* .. or a name, which is in `names` too */
 } LocalQuestion;
 
 enum {

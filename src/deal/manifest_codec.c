@@ -370,7 +370,8 @@ static void x_local(Walk *k, LocalQuestion *q)
 		bad(k, "a question that is not known");
 	q->kind = (LocalKind)kind;
 	x_ip(k, &q->dst);
-	if ((q->kind == LOCAL_ROUTE) != (q->dst.v != 0))
+	x_name(k, &q->name);
+	if ((q->kind == LOCAL_ROUTE) != (q->dst.v || q->name.n))
 		bad(k, "a question about a route without destination, or the reverse");
 }
 

@@ -138,10 +138,23 @@ static void resolvers_of(Loader *l)
 {
 	VEC(Ip) named = { 0 };
 
-	for (uint32_t i = 0; i < l->policies.n; i++)
+	/* the first policy that names some: a later one can't choose who answers */
+	for (uint32_t i = 0; i < l->policies.n && !named.n; i++)
 		for (uint32_t k = 0; k < l->policies.p[i].decls.resolvers.n; k++)
 			vec_push(l->a, &named, l->policies.p[i].decls.resolvers.p[k]);
 	lookups_init(&l->lookups, l->a, &l->g->links, named.p, named.n);
+}
+
+/* The first: the one that `resolve` asks. */
+static bool pin_resolver(Loader *l)
+{
+	Lookup found = { .n = 1, .from = "/etc/resolv.conf, or the policy" };
+
+	if (!l->lookups.servers.n)
+		return loader_fail(l, SONDE_EXIT_ENVIRONMENT, "no resolver is known here: name one by server=");
+	found.addr[0].addr = l->lookups.servers.addr[0];
+	pin(l, STR(PEER_RESOLVER), &found);
+	return true;
 }
 
 static bool look_up_names(Loader *l)
@@ -164,6 +177,8 @@ static bool look_up_names(Loader *l)
 		loader_note_findings(l, 0);
 		return refused(l);
 	}
+	if (l->manifest.uses_resolver && !pin_resolver(l))
+		return false;
 	for (uint32_t i = 0; i < l->manifest.names.n; i++) {
 		Str name = l->manifest.names.p[i];
 		Lookup found;

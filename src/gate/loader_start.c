@@ -234,6 +234,16 @@ static void tell_route(Loader *l, Ip dst)
 					      h->iface->gl.index, 0, h->src } });
 }
 
+/* A name's addresses, each. */
+static void tell_route_to(Loader *l, const LocalQuestion *q)
+{
+	if (q->dst.v)
+		tell_route(l, q->dst);
+	for (uint32_t i = 0; q->name.n && i < l->pins.n; i++)
+		if (str_eq(l->pins.p[i].name, q->name))
+			tell_route(l, l->pins.p[i].addr);
+}
+
 static void tell_neighbors(Loader *l)
 {
 	Neigh *row = arena_new_n(l->a, Neigh, NEIGHS_TOLD);
@@ -253,7 +263,7 @@ static void tell_questions(Loader *l)
 		if (q->kind == LOCAL_ROUTES)
 			tell_routes(l);
 		else if (q->kind == LOCAL_ROUTE)
-			tell_route(l, q->dst);
+			tell_route_to(l, q);
 		else if (q->kind == LOCAL_NEIGHBORS)
 			tell_neighbors(l);
 	}

@@ -62,6 +62,14 @@ static void refuse_names(DiagList *diags, const Decls *d)
 		refuse_name(diags, &d->allow_self.p[i], (Span){ 0, 0 });
 }
 
+/* What a call may say of itself: words that narrow, whatever stands in the other policies. */
+static bool narrows_alone(const Decls *d)
+{
+	return !(d->spoof.n || d->reflect.n || d->capture.n || d->listen.n || d->param.n || d->zone_set || d->resolvers.n ||
+		 d->approve || d->approve_reach.n || d->approve_runs || d->approve_leak || d->may_follow.n || d->relay.n ||
+		 d->allow_self.n || d->approve_by_form || d->insecure_dev);
+}
+
 bool policy_load(const PolicyFile *f, DeclsReader read, void *ctx, Arena *a, DiagList *diags, Policy *ret_p,
 		 Str *ret_why)
 {
@@ -81,6 +89,10 @@ bool policy_load(const PolicyFile *f, DeclsReader read, void *ctx, Arena *a, Dia
 	refuse_names(diags, &p.decls);
 	if (diags->errors > before)
 		return false;
+	if (f->call && !narrows_alone(&p.decls)) {
+		*ret_why = str_printf(a, "%.*s may say budget(), reach(), deny() and output() alone", STR_ARG(f->path));
+		return false;
+	}
 	p.decls.file = f->path;
 	*ret_p = p;
 	return true;

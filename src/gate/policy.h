@@ -24,6 +24,7 @@ typedef struct PolicyFile {
 	Str path;
 	Str text;
 	bool system;  /* the installed one: must be root's.  Others only narrow, whoever wrote them. */
+	bool call;    /* an agent's own, for one call: words that narrow alone */
 	bool regular;
 	uint32_t uid, mode;
 	uint32_t dir_uid, dir_mode;

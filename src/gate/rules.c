@@ -58,6 +58,13 @@ void finding_text(const Finding *f, Str program_name, Str program, Sb *out)
 
 /* ---- zones and names ---- */
 
+/* Where names are not looked up unless a policy says zone(), only the floor's word opens
+ * them: any other policy, the caller's own among them, narrows. */
+static bool zones_open(const RulesInput *in)
+{
+	return in->zone_default_all || (in->npolicies && in->policies[0].floor && in->policies[0].decls.zone_set);
+}
+
 static bool set_zones(const RulesInput *in, Arena *a, const Zones **ret_zones, uint32_t *ret_n)
 {
 	Zones *z = arena_new_n(a, Zones, in->npolicies + 1);
@@ -74,8 +81,8 @@ static bool set_zones(const RulesInput *in, Arena *a, const Zones **ret_zones, u
 		z[n].v.n = d->zones.n;
 		all &= z[n++].all;
 	}
-	if (n == 0) {
-		all = in->zone_default_all;
+	if (n == 0 || !zones_open(in)) {
+		all &= zones_open(in);
 		z[n++].all = all;
 	}
 	*ret_zones = z;
@@ -114,16 +121,13 @@ static void check_name(const RulesInput *in, Findings *f, Str name)
 	const char *fault = name_fault(name);
 	const Policy *by = zone_fault(in, name);
 	Finding what = { .refused = true, .span = name_span(in->manifest, name), .policy = by };
-	bool zoned = false;
 	Str unicode;
 
-	for (uint32_t i = 0; i < in->npolicies; i++)
-		zoned |= in->policies[i].decls.zone_set;
 	if (fault) {
 		what.message = str_printf(f->a, "\"%.*s\" is no host name: %s", STR_ARG(name), fault);
 		what.policy = NULL;
 		find(f, what);
-	} else if (by || (!zoned && !in->zone_default_all)) {
+	} else if (by || !zones_open(in)) {
 		what.message = str_printf(f->a, "%.*s lies outside the zones whose names may be looked up", STR_ARG(name));
 		what.help = STR("use its address, or let the policy say zone(\"...\")");
 		find(f, what);
@@ -139,11 +143,8 @@ static void check_name(const RulesInput *in, Findings *f, Str name)
 static void check_said(const RulesInput *in, Findings *f, Str name)
 {
 	const Policy *by = zone_fault(in, name);
-	bool zoned = false;
 
-	for (uint32_t i = 0; i < in->npolicies; i++)
-		zoned |= in->policies[i].decls.zone_set;
-	if (!by && (zoned || in->zone_default_all))
+	if (!by && zones_open(in))
 		return;
 	find(f, (Finding){ .refused = true,
 			   .span = name_span(in->manifest, name),

@@ -68,6 +68,8 @@ static bool reads(void *ctx, Str text, Arena *a, DiagList *diags, Decls *d)
 	(void)ctx;
 	if (str_is(text, "unknown"))
 		diag_add(diags, "E-NAME", (Span){ 0, 7 }, "no such word");
+	if (str_is(text, "resolver"))
+		vec_push(a, &d->resolvers, lab_ip("10.0.0.1"));
 	if (str_is(text, "name"))
 		vec_push(a, &d->reach, (Reach){ .target = { .name = STR("db.acme.corp") } });
 	if (str_is(text, "follow")) {
@@ -119,6 +121,12 @@ static void installed_policy_is_roots_alone(void **state)
 	f.mode = 0100666;
 	f.dir_mode = 041777;
 	assert_true(loads(f, &why));
+	/* what a call says of itself may not choose who is asked for names */
+	f.call = true;
+	assert_true(loads(f, &why));
+	f.text = STR("resolver");
+	assert_false(loads(f, &why));
+	assert_non_null(strstr(why.p, "alone"));
 }
 
 static void unknown_words_and_names_load_nothing(void **state)
@@ -515,6 +523,10 @@ static void names_are_judged_before_any_look_up(void **state)
 	assert_false(names_ok("zone acme.corp", "acme.corp.evil.com", true));
 	assert_false(names_ok("zone ", "a.b", true)); /* no zone at all */
 	assert_true(names_ok("zone all", "a.b", false));
+	begin("reach 10.0.0.0/8", "name db.acme.corp");
+	lab_policy(&lab, "flag", "zone all"); /* opens nothing where the first policy does not */
+	lab.in.zone_default_all = false;
+	assert_false(rules_check_names(&lab.in, &lab.f));
 	begin("zone acme.corp", "name db.acme.corp");
 	lab_policy(&lab, "flag", "zone other.corp");
 	assert_false(rules_check_names(&lab.in, &lab.f));

@@ -226,7 +226,7 @@ static void local_text(const LocalQuestion *q, Sb *out)
 	sb_cstr(out, kinds[q->kind]);
 	if (q->kind == LOCAL_ROUTE) {
 		ip_format(q->dst, ip);
-		sb_cstr(out, ip);
+		escape_line(out, q->name.n ? q->name : str_c(ip));
 	}
 }
 

@@ -117,7 +117,7 @@ static void row_add(Facts *f, const Emission *e, const Node *n)
 		return;
 	}
 	vec_push(f->a, &f->m->emit, *e);
-	if (e->peer.name.n) {
+	if (e->peer.name.n && !str_is(e->peer.name, PEER_RESOLVER)) {
 		name_add(f, e->peer.name);
 		decl_warn_name(f->in->diags, f->a, facts_users_node(f, n)->span, e->peer.name);
 	}
@@ -456,7 +456,7 @@ static void emit_peers(Facts *f, Emission *e, const Stack *s, const Fact *dst, c
 			continue;
 		if (!one.peer.name.n && !one.peer.lo.v) {
 			f->m->uses_resolver = true;
-			continue;
+			one.peer.name = STR(PEER_RESOLVER);
 		}
 		one.dports = (PortSet){ 0 };
 		words_of(f, &one, s, n);
@@ -718,10 +718,12 @@ void facts_note_local(Facts *f, LocalKind k, const Fact *dst, Node *n)
 		LocalQuestion q = { .kind = k };
 		bool have = false;
 
-		if (dst)
+		if (dst && dst->vals->ip[i].name.n)
+			name_add(f, q.name = dst->vals->ip[i].name);
+		else if (dst)
 			q.dst = dst->vals->ip[i].lo;
 		for (uint32_t j = 0; j < f->m->local.n; j++)
-			have |= f->m->local.p[j].kind == k && (!dst || ip_eq(f->m->local.p[j].dst, q.dst));
+			have |= f->m->local.p[j].kind == k && ip_eq(f->m->local.p[j].dst, q.dst) && str_eq(f->m->local.p[j].name, q.name);
 		if (!have)
 			vec_push(f->a, &f->m->local, q);
 	}

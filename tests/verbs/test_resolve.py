@@ -66,6 +66,21 @@ def test_the_question_is_as_asked(lab):
     assert len({a[1] for a in asked}) == len(asked) and all(a[2] for a in asked)
 
 
+def test_the_hosts_own_resolver_is_asked_if_none_is_given(lab):
+    """From /etc/resolv.conf or the policy, by UDP and by TCP; a route to a name is that to its address."""
+    us, srv, at = wire(lab, 4)
+    us.run("ip", "route", "add", "10.20.3.0/24", "via", at)
+    dnsmasq(srv)
+    ask = 'print(resolve("www.acme.corp").answers[0].addr)\nr = route("www.acme.corp")\nif r:\n    print(r.gateway)\n'
+    us.write("/etc/resolv.conf", f"nameserver {at}\n")
+    run = us.sonde(ask + 'print(resolve("www.acme.corp", tcp=True).rcode)\n').ok()
+    assert run.lines == ["10.20.3.4", at, "NOERROR"], run.said
+    run = us.sonde(ask, installed=f'reach("{at}", udp=[53])\nreach("10.20.3.0/24")\nresolver("{at}")\nzone("acme.corp")\n').ok()
+    assert run.lines == ["10.20.3.4", at], run.said
+    refused = us.sonde(ask, installed='reach("10.20.3.0/24")\n')
+    assert refused.rc == 3 and at in refused.said
+
+
 def test_authority_counts_and_times(lab):
     us, srv, at = wire(lab, 4)
     dnsmasq(srv, *AUTHORITY)
