@@ -6,12 +6,29 @@
 #include "mcp/tool_args.h"
 #include "mcp/tool_probe.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char *text_of(json_t *o, const char *name)
 {
 	return json_string_value(json_object_get(o, name));
+}
+
+/* What the gate found, one sentence behind the other. */
+static void findings(json_t *run, char *out, size_t size)
+{
+	size_t i, n = 0;
+	json_t *note;
+
+	out[0] = 0;
+	json_array_foreach(json_object_get(run, "notes"), i, note) {
+		int len = snprintf(out + n, size - n, "%s%s", n ? "; " : "", json_string_value(note));
+
+		if (len < 0 || (size_t)len >= size - n)
+			return;
+		n += (size_t)len;
+	}
 }
 
 bool probe_failed(Call *c, const Tool *t, json_t *run, ToolResult *ret_r)
@@ -21,7 +38,10 @@ bool probe_failed(Call *c, const Tool *t, json_t *run, ToolResult *ret_r)
 	const char *hash = text_of(json_object_get(run, "approval"), "hash");
 	json_int_t code = json_integer_value(json_object_get(run, "exit"));
 
+	char found[1000];
+
 	(void)c;
+	findings(run, found, sizeof found);
 	if (hash)
 		return tool_refuse(ret_r, "policy wants a person for this: `sonde approve %s` on the server shows what would be sent and "
 					  "approves it; then call again. Nothing was sent.", hash);
@@ -29,7 +49,7 @@ bool probe_failed(Call *c, const Tool *t, json_t *run, ToolResult *ret_r)
 		return tool_refuse(ret_r, "the time was up before there was a result; ask for less (fewer packets, fewer hops)");
 	if (code == 3)
 		return tool_refuse(ret_r, "policy refuses: %s. Do not try to get around it: the operator can allow it (sonde policy allow). "
-					  "sonde://policy tells what you may do.", why ? why : "it is not allowed");
+					  "sonde://policy tells what you may do.", found[0] ? found : why ? why : "it is not allowed");
 	if (code == 2)
 		return args_refuse(t, ret_r, "%s", said ? said : why ? why : "the arguments do not fit");
 	if (code == 4)

@@ -11,7 +11,7 @@ from lab.procs import wait_for
 from over_http import Server, events
 
 US, PEER, OTHER = "10.9.0.1", "10.9.0.2", "10.9.0.3"
-POLICY = 'budget(packets=20000, time=600)\nreach("10.9.0.0/24", icmp=True)\n'
+POLICY = 'budget(packets=20000, time=600)\nreach("10.9.0.0/24", icmp=True)\nmay_follow("10.9.0.0/24", "10.9.0.0/24")\n'
 CLONE_NEWNET = 0x40000000
 libc = ctypes.CDLL(None, use_errno=True)
 

@@ -12,7 +12,7 @@ from lab.state import ledger_init
 
 HERE = pathlib.Path(__file__).resolve().parent
 PEER = "10.20.1.2"
-POLICY = f'reach("{PEER}")\nzone("acme.corp")\nresolver("{PEER}")\nmay_follow("{PEER}", "{PEER}")\n'
+POLICY = f'reach("{PEER}")\nzone("acme.corp")\nresolver("{PEER}")\nmay_follow("0.0.0.0/0", "{PEER}")\nmay_follow("::/0", "{PEER}")\n'
 WEB = """
 import http.server
 http.server.ThreadingHTTPServer(("0.0.0.0", 80), http.server.SimpleHTTPRequestHandler).serve_forever()
