@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/addr.h"
 #include "base/arena.h"
+#include "base/base64.h"
 #include "base/diag.h"
 #include "base/escape.h"
 #include "base/json.h"
@@ -457,12 +458,51 @@ static void test_punycode(void **state)
 	}
 }
 
+/* RFC 4648, 10, and what strict means. */
+static void base64_has_one_text(void **state)
+{
+	static const struct {
+		const char *bytes, *padded, *url;
+	} rows[] = { { "", "", "" },		       { "f", "Zg==", "Zg" },	    { "fo", "Zm8=", "Zm8" },
+		     { "foo", "Zm9v", "Zm9v" },	       { "foob", "Zm9vYg==", "Zm9vYg" }, { "fooba", "Zm9vYmE=", "Zm9vYmE" },
+		     { "foobar", "Zm9vYmFy", "Zm9vYmFy" }, { "\xfb\xff\xfe", "+//+", "-__-" } };
+	static const char *const bad[] = { "Z", "Zh==", "Zm9=", "Z===", "Zg=", "Zm8", "Zm9v=", "Z\nm9", "Zm-v" };
+	char text[32];
+	uint8_t out[32];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		size_t n = strlen(rows[i].bytes);
+
+		assert_int_equal(base64url(text, BYTES(rows[i].bytes, n)), BASE64_TEXT(n));
+		assert_string_equal(text, rows[i].url);
+		assert_int_equal(unbase64url(out, str_c(rows[i].url)), n);
+		assert_memory_equal(out, rows[i].bytes, n);
+		assert_int_equal(unbase64(out, str_c(rows[i].padded)), n);
+		assert_memory_equal(out, rows[i].bytes, n);
+	}
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		assert_int_equal(unbase64(out, str_c(bad[i])), -1);
+	assert_int_equal(unbase64url(out, str_c("Zg==")), -1);
+}
+
+static void texts_are_cut_and_compared(void **state)
+{
+	Str s = STR("a,b,,");
+
+	(void)state;
+	assert_true(str_is(str_until(&s, ','), "a") && str_is(str_until(&s, ','), "b") && s.n == 1);
+	assert_true(str_until(&s, ',').n == 0 && s.n == 0 && str_until(&s, ',').n == 0);
+	assert_true(str_same(STR("Host-1"), STR("hOST-1")) && !str_same(STR("a"), STR("ab")) && !str_same(STR("["), STR("{")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arena_ends_in_one_jump), cmocka_unit_test(arena_gives_zeros_also_a_second_time),	  cmocka_unit_test(cursor_error_sticks),
 		cmocka_unit_test(writer_stops_at_its_end),	  cmocka_unit_test(bits_round_trip),
 		cmocka_unit_test(addresses_have_one_text),	  cmocka_unit_test(networks),
+		cmocka_unit_test(base64_has_one_text),		  cmocka_unit_test(texts_are_cut_and_compared),
 		cmocka_unit_test(classes_of_addresses),		  cmocka_unit_test(macs),
 		cmocka_unit_test(durations_have_four_digits),	  cmocka_unit_test(escapes),
 		cmocka_unit_test(diagnostics_point_at_their_place), cmocka_unit_test(names_get_their_nearest),

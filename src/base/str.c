@@ -8,6 +8,30 @@ bool str_starts(Str s, Str prefix)
 	return s.n >= prefix.n && str_eq((Str){ s.p, prefix.n }, prefix);
 }
 
+bool str_same(Str a, Str b)
+{
+	if (a.n != b.n)
+		return false;
+	for (size_t i = 0; i < a.n; i++)
+		if (ascii_lower(a.p[i]) != ascii_lower(b.p[i]))
+			return false;
+	return true;
+}
+
+Str str_until(Str *s, char c)
+{
+	const char *at = s->n ? memchr(s->p, c, s->n) : NULL;
+	Str first = *s;
+
+	if (at) {
+		first.n = (size_t)(at - s->p);
+		*s = (Str){ at + 1, s->n - first.n - 1 };
+	} else {
+		*s = (Str){ s->p + s->n, 0 };
+	}
+	return first;
+}
+
 bool str_to_u64(Str s, uint64_t max, uint64_t *ret_v)
 {
 	uint64_t v = 0;

@@ -46,6 +46,15 @@ static inline bool str_is(Str a, const char *z)
 }
 
 bool str_starts(Str s, Str prefix);
+static inline char ascii_lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+/* ASCII letters of either case are the same. */
+bool str_same(Str a, Str b);
+/* What stands before the first `c`, or all; *s is what stands behind it. */
+Str str_until(Str *s, char c);
 
 /* A decimal number without sign, leading zeros or blanks, at most max. */
 bool str_to_u64(Str s, uint64_t max, uint64_t *ret_v);

@@ -48,29 +48,28 @@ size_t duration_format(int64_t ns, char out[32])
 	return (size_t)snprintf(out, 32, "%.*f %s", decimals, v, rows[row].name);
 }
 
-/* Days since 1970-01-01 to a civil date: Howard Hinnant's "days_from_civil", inverted. */
-static void civil(int64_t days, int *ret_y, int *ret_m, int *ret_d)
+/* Howard Hinnant's "days_from_civil", inverted: years begin in March, so that the leap day is the last one. */
+Date date_of_days(int64_t days)
 {
 	int64_t z = days + 719468, era = (z >= 0 ? z : z - 146096) / 146097;
 	int64_t doe = z - era * 146097, yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
 	int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100), mp = (5 * doy + 2) / 153;
+	Date d = { .month = (unsigned)(mp < 10 ? mp + 3 : mp - 9), .day = (unsigned)(doy - (153 * mp + 2) / 5 + 1) };
 
-	*ret_d = (int)(doy - (153 * mp + 2) / 5 + 1);
-	*ret_m = (int)(mp < 10 ? mp + 3 : mp - 9);
-	*ret_y = (int)(yoe + era * 400 + (*ret_m <= 2));
+	d.year = yoe + era * 400 + (d.month <= 2);
+	return d;
 }
 
 size_t time_format(int64_t ns, char out[40])
 {
-	int y, m, d;
-
 	if (ns == NS_NONE)
 		return (size_t)snprintf(out, 40, "-");
 	int64_t s = ns / NS_PER_S - (ns % NS_PER_S < 0), sub = ns - s * NS_PER_S;
 	int64_t days = s / 86400 - (s % 86400 < 0), in_day = s - days * 86400;
 
-	civil(days, &y, &m, &d);
-	return (size_t)snprintf(out, 40, "%04d-%02d-%02d %02d:%02d:%02d.%06d UTC", y, m, d, (int)(in_day / 3600),
+	Date d = date_of_days(days);
+
+	return (size_t)snprintf(out, 40, "%04d-%02u-%02u %02d:%02d:%02d.%06d UTC", (int)d.year, d.month, d.day, (int)(in_day / 3600),
 				(int)(in_day / 60 % 60), (int)(in_day % 60), (int)(sub / 1000));
 }
 

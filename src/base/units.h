@@ -20,6 +20,14 @@ size_t duration_format(int64_t ns, char out[32]);
 /* "2026-11-29 17:04:05.123456 UTC"; "-" for NS_NONE. */
 size_t time_format(int64_t ns_since_epoch, char out[40]);
 
+/* Days since 1970-01-01 as a date of the Gregorian calendar. */
+typedef struct Date {
+	int64_t year;
+	unsigned month, day;
+} Date;
+
+Date date_of_days(int64_t days);
+
 /* The factor of a unit suffix on a number, in the suffix's base unit (ns for
  * times, bytes for sizes); 0 if there is no such suffix. */
 typedef struct UnitRow {

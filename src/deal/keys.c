@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "deal/keys.h"
 
-static Str until_char(Str *s, char c)
-{
-	const char *at = s->n ? memchr(s->p, c, s->n) : NULL;
-	Str first = *s;
-
-	if (at) {
-		first.n = (size_t)(at - s->p);
-		*s = (Str){ at + 1, s->n - first.n - 1 };
-	} else {
-		*s = (Str){ s->p + s->n, 0 };
-	}
-	return first;
-}
+#include "base/base64.h"
+#include "base/units.h"
 
 static bool is_printable(Str s, size_t most)
 {
@@ -56,22 +45,17 @@ uint32_t keys_day(Str text)
 	return d <= days[m - 1] + (uint32_t)leap ? y * 10000 + m * 100 + d : 0;
 }
 
-/* By the calendar of 400 years, which begin in March. */
 uint32_t keys_today(int64_t unix_s)
 {
-	int64_t day = (unix_s >= 0 ? unix_s / 86400 : 0) + 719468;
-	int64_t era = day / 146097, of_era = day % 146097;
-	int64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-	int64_t of_year = of_era - (365 * year + year / 4 - year / 100), month = (5 * of_year + 2) / 153;
-	int64_t m = month < 10 ? month + 3 : month - 9;
+	Date d = date_of_days(unix_s >= 0 ? unix_s / 86400 : 0);
 
-	return (uint32_t)((year + era * 400 + (m <= 2)) * 10000 + m * 100 + of_year - (153 * month + 2) / 5 + 1);
+	return (uint32_t)(d.year * 10000 + d.month * 100 + d.day);
 }
 
 /* One word behind the name; *seen has a bit for each kind. */
 static bool take_word(Str word, KeyRow *r, unsigned *seen)
 {
-	Str value = word, name = until_char(&value, '=');
+	Str value = word, name = str_until(&value, '=');
 	unsigned bit = 0;
 	bool ok = false;
 
@@ -100,16 +84,16 @@ static bool take_word(Str word, KeyRow *r, unsigned *seen)
 int keys_next(Str *text, KeyRow *ret_row)
 {
 	while (text->n) {
-		Str line = until_char(text, '\n'), word;
+		Str line = str_until(text, '\n'), word;
 		unsigned seen = 0;
 
 		if (!line.n || line.p[0] == '#')
 			continue;
-		*ret_row = (KeyRow){ .name = until_char(&line, ' ') };
+		*ret_row = (KeyRow){ .name = str_until(&line, ' ') };
 		if (!keys_name_ok(ret_row->name))
 			return -1;
 		while (line.n) {
-			word = until_char(&line, ' ');
+			word = str_until(&line, ' ');
 			if (!take_word(word, ret_row, &seen))
 				return -1;
 		}
@@ -162,21 +146,15 @@ bool keys_check(Str text, unsigned *ret_line, const char **ret_why)
 
 void keys_text(const uint8_t secret[KEYS_SECRET], char ret_key[KEYS_KEY])
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 	size_t n = strlen(KEYS_PREFIX);
 
 	memcpy(ret_key, KEYS_PREFIX, n);
-	for (unsigned bit = 0; bit < KEYS_SECRET * 8; bit += 6) {
-		unsigned at = bit / 8, two = (unsigned)secret[at] << 8 | (at + 1 < KEYS_SECRET ? secret[at + 1] : 0);
-
-		ret_key[n++] = digits[two >> (10 - bit % 8) & 63];
-	}
-	ret_key[n] = 0;
+	base64url(ret_key + n, BYTES(secret, KEYS_SECRET));
 }
 
 bool keys_looks_like(Str key)
 {
-	return str_starts(key, STR(KEYS_PREFIX)) && key.n == strlen(KEYS_PREFIX) + 43;
+	return str_starts(key, STR(KEYS_PREFIX)) && key.n == strlen(KEYS_PREFIX) + BASE64_TEXT(KEYS_SECRET);
 }
 
 Hash keys_hash(Str key)

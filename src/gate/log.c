@@ -36,31 +36,11 @@ static void put_text(LogLine *l, Str v)
 	}
 }
 
-typedef struct Date {
-	int64_t year;
-	unsigned month, day;
-} Date;
-
-/* Days since 1970-01-01 to a date of the Gregorian calendar: years begin in March
- * here, so that the leap day is the last one. */
-static Date date_of(int64_t days)
-{
-	int64_t z = days + 719468, era = (z >= 0 ? z : z - 146096) / 146097;
-	unsigned doe = (unsigned)(z - era * 146097);
-	unsigned yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
-	unsigned doy = doe - (365 * yoe + yoe / 4 - yoe / 100), mp = (5 * doy + 2) / 153;
-	Date d = { .year = (int64_t)yoe + era * 400, .day = doy - (153 * mp + 2) / 5 + 1 };
-
-	d.month = mp < 10 ? mp + 3 : mp - 9;
-	d.year += d.month <= 2;
-	return d;
-}
-
 void log_begin(LogLine *l, const LogChain *c, int64_t real_s, const char *event)
 {
 	char prev[SHA256_TEXT];
 	int64_t days = real_s / 86400, s = real_s % 86400;
-	Date d = date_of(days);
+	Date d = date_of_days(days);
 
 	l->n = 0;
 	l->full = false;

@@ -66,11 +66,6 @@ static Str word(Str *line)
 	return w;
 }
 
-static bool name_eq(Str a, Str b)
-{
-	return a.n == b.n && strncasecmp(a.p, b.p, a.n) == 0;
-}
-
 static void add(Lookup *r, Ip ip)
 {
 	if (r->n < LOOKUP_ADDRS)
@@ -85,7 +80,7 @@ static void hosts_line(Str line, Str name, Lookup *ret)
 	if (!ip_parse(word(&line), &ip))
 		return;
 	while ((w = word(&line)).n)
-		if (name_eq(w, name)) {
+		if (str_same(w, name)) {
 			add(ret, ip);
 			return;
 		}

@@ -5,24 +5,9 @@
 
 /* ---- labels ---- */
 
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-}
-
-static bool same_text(Str a, Str b)
-{
-	if (a.n != b.n)
-		return false;
-	for (size_t i = 0; i < a.n; i++)
-		if (lower(a.p[i]) != lower(b.p[i]))
-			return false;
-	return true;
-}
-
 static bool is_alabel(Str l)
 {
-	return l.n > 4 && same_text((Str){ l.p, 4 }, STR("xn--"));
+	return l.n > 4 && str_same((Str){ l.p, 4 }, STR("xn--"));
 }
 
 /* An A-label is the encoding of its decoding, and has something to encode. */
@@ -33,14 +18,14 @@ static const char *alabel_fault(Str l)
 	char back[PUNYCODE_MOST];
 	size_t n = 0, len = 0;
 
-	if (!punycode_decode(puny, cp, &n) || !punycode_encode(cp, n, back, &len) || !same_text((Str){ back, len }, puny))
+	if (!punycode_decode(puny, cp, &n) || !punycode_encode(cp, n, back, &len) || !str_same((Str){ back, len }, puny))
 		return "a label that begins with xn-- and is no A-label";
 	return NULL;
 }
 
 static bool is_ld(char c)
 {
-	return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9');
+	return (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z') || (c >= '0' && c <= '9');
 }
 
 static const char *label_fault(Str l)
@@ -150,7 +135,7 @@ static bool lies_in(const Str *name, uint32_t n, Str zone)
 	if (nz == 0 || nz > n)
 		return false;
 	for (uint32_t i = 0; i < nz; i++)
-		if (!same_text(name[n - nz + i], z[i]))
+		if (!str_same(name[n - nz + i], z[i]))
 			return false;
 	return true;
 }

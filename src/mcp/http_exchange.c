@@ -97,24 +97,17 @@ static bool send_event(Link *l, json_t *message_stolen)
 	return ok;
 }
 
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
-
 /* RpcHttp.param. */
 static const char *param(void *ctx, const char *name)
 {
 	Exchange *x = ctx;
-	size_t n = strlen(name), head = strlen("mcp-param-");
+	Str prefix = STR("mcp-param-");
 
 	for (size_t i = 0; i < x->head.pairs; i++) {
 		Str have = x->pair[i].name;
-		bool eq = have.n == head + n;
 
-		for (size_t k = 0; eq && k < have.n; k++)
-			eq = lower(have.p[k]) == lower(k < head ? "mcp-param-"[k] : name[k - head]);
-		if (eq)
+		if (have.n >= prefix.n && str_same((Str){ have.p, prefix.n }, prefix) &&
+		    str_same((Str){ have.p + prefix.n, have.n - prefix.n }, str_c(name)))
 			return x->pair[i].value.p;
 	}
 	return NULL;

@@ -5,25 +5,16 @@
 static const char *const field_names[HTTP_FIELD_N] = { HTTP_FIELDS(FIELD_NAME_) };
 #undef FIELD_NAME_
 
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
-
 static bool same(Str a, const char *z)
 {
-	size_t i = 0;
-
-	while (i < a.n && z[i] && lower(a.p[i]) == lower(z[i]))
-		i++;
-	return i == a.n && !z[i];
+	return str_same(a, str_c(z));
 }
 
 /* RFC 9110, 5.6.2. */
 static bool is_token(Str s)
 {
 	for (size_t i = 0; i < s.n; i++) {
-		char c = lower(s.p[i]);
+		char c = ascii_lower(s.p[i]);
 
 		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && (!c || !memchr("!#$%&'*+-.^_`|~", c, 15)))
 			return false;
@@ -48,21 +39,6 @@ static Str trim(Str s)
 	return s;
 }
 
-/* What stands before the first `c`; *s is what stands behind. */
-static Str split(Str *s, char c)
-{
-	const char *at = s->n ? memchr(s->p, c, s->n) : NULL;
-	Str first = *s;
-
-	if (at) {
-		first.n = (size_t)(at - s->p);
-		*s = (Str){ .p = at + 1, .n = s->n - first.n - 1 };
-	} else {
-		*s = (Str){ 0 };
-	}
-	return first;
-}
-
 static bool any_field(HttpHead *h, const HttpPair *p, const char **ret_why)
 {
 	for (int f = 0; f < HTTP_FIELD_N; f++) {
@@ -81,13 +57,13 @@ static bool any_field(HttpHead *h, const HttpPair *p, const char **ret_why)
 static void add_accepted(HttpHead *h, Str list)
 {
 	while (list.n) {
-		Str item = split(&list, ','), type = trim(split(&item, ';'));
+		Str item = str_until(&list, ','), type = trim(str_until(&item, ';'));
 		bool no = false;
 
 		while (item.n) {
-			Str param = trim(split(&item, ';'));
+			Str param = trim(str_until(&item, ';'));
 
-			no = no || (param.n >= 3 && lower(param.p[0]) == 'q' && param.p[1] == '=' && param.p[2] == '0' &&
+			no = no || (param.n >= 3 && ascii_lower(param.p[0]) == 'q' && param.p[1] == '=' && param.p[2] == '0' &&
 				    !memchr(param.p, '1', param.n) && param.n <= 7 && same((Str){ param.p + param.n - 1, 1 }, "0"));
 		}
 		if (no)
@@ -155,14 +131,9 @@ static bool host_allowed(Str value, const HttpRules *r)
 	if (!host_split(value, &name, &port))
 		return false;
 	for (const char *const *p = r->host; p && *p; p++)
-		if (host_split(str_c(*p), &want, &want_port) && want.n == name.n) {
-			bool eq = !want_port.n || str_eq(want_port, port);
-
-			for (size_t i = 0; i < name.n; i++)
-				eq = eq && lower(name.p[i]) == lower(want.p[i]);
-			if (eq)
-				return true;
-		}
+		if (host_split(str_c(*p), &want, &want_port) && str_same(name, want) &&
+		    (!want_port.n || str_eq(want_port, port)))
+			return true;
 	return false;
 }
 
@@ -272,10 +243,10 @@ int http_head_check(HttpHead *h, const HttpRules *r, const char **ret_why)
 /* application/json, with no charset but UTF-8. */
 static bool is_json(Str type)
 {
-	if (!same(trim(split(&type, ';')), "application/json"))
+	if (!same(trim(str_until(&type, ';')), "application/json"))
 		return false;
 	while (type.n) {
-		Str param = trim(split(&type, ';')), name = split(&param, '=');
+		Str param = trim(str_until(&type, ';')), name = str_until(&param, '=');
 
 		if (same(name, "charset") && !same(param, "utf-8") && !same(param, "\"utf-8\"") && !same(param, "utf8"))
 			return false;
@@ -301,7 +272,7 @@ int http_body_check(HttpHead *h, const HttpRules *r, const char **ret_why)
 
 Str http_bearer(Str authorization)
 {
-	Str s = authorization, scheme = split(&s, ' ');
+	Str s = authorization, scheme = str_until(&s, ' ');
 
 	return same(scheme, "bearer") ? trim(s) : (Str){ 0 };
 }

@@ -4,6 +4,7 @@
  * with an HMAC-SHA256 before it, both in base64url; inside stand who asked, what, and
  * until when it is good, so that nobody uses another's, for something else, or late.
  */
+#include "base/base64.h"
 #include "base/limits.h"
 #include "base/sha256.h"
 #include "mcp/rpc_inside.h"
@@ -42,48 +43,6 @@ static Hash hmac(const uint8_t key[32], Bytes text)
 	sha256_add(&s, BYTES(pad, sizeof pad));
 	sha256_add(&s, BYTES(inner.b, sizeof inner.b));
 	return sha256_done(&s);
-}
-
-static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-static size_t base64url(char *out, const uint8_t *in, size_t n)
-{
-	size_t o = 0;
-
-	for (size_t i = 0; i < n; i += 3) {
-		uint32_t v = (uint32_t)in[i] << 16 | (uint32_t)(i + 1 < n ? in[i + 1] : 0) << 8 | (i + 2 < n ? in[i + 2] : 0);
-
-		out[o++] = digits[v >> 18];
-		out[o++] = digits[v >> 12 & 63];
-		if (i + 1 < n)
-			out[o++] = digits[v >> 6 & 63];
-		if (i + 2 < n)
-			out[o++] = digits[v & 63];
-	}
-	out[o] = 0;
-	return o;
-}
-
-/* The number of bytes, or -1: no base64url, or not the one way to write it. */
-static ssize_t unbase64url(uint8_t *out, const char *in, size_t n)
-{
-	size_t o = 0;
-	uint32_t v = 0;
-	unsigned bits = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		const char *d = in[i] ? strchr(digits, in[i]) : NULL;
-
-		if (!d)
-			return -1;
-		v = (v << 6 | (uint32_t)(d - digits)) & 0xfff;
-		bits += 6;
-		if (bits >= 8) {
-			bits -= 8;
-			out[o++] = (uint8_t)(v >> bits);
-		}
-	}
-	return bits == 6 || (v & ((1u << bits) - 1)) ? -1 : (ssize_t)o;
 }
 
 /* What the request asks for: method and parameters but for those that change when it is repeated. */
@@ -145,13 +104,13 @@ char *mrtr_seal(const Call *c)
 	out = text && n < LIMIT_MCP_STATE / 2 ? malloc((n + sizeof h.b) * 4 / 3 + 8) : NULL;
 	if (out) {
 		h = hmac(c->mcp->secret, BYTES(text, n));
-		base64url(out + base64url(out, h.b, sizeof h.b), (const uint8_t *)text, n);
+		base64url(out + base64url(out, BYTES(h.b, sizeof h.b)), BYTES(text, n));
 	}
 	free(text);
 	return out;
 }
 
-enum { MAC_TEXT = 43 }; /* 32 bytes in base64url */
+enum { MAC_TEXT = BASE64_TEXT(SHA256_BYTES) };
 
 static bool same_mac(const uint8_t *a, const uint8_t *b)
 {
@@ -170,10 +129,10 @@ static json_t *unseal(const Mcp *m, const char *text)
 	json_t *all = NULL;
 	ssize_t len;
 
-	if (n <= MAC_TEXT || n > LIMIT_MCP_STATE || unbase64url(mac, text, MAC_TEXT) != SHA256_BYTES)
+	if (n <= MAC_TEXT || n > LIMIT_MCP_STATE || unbase64url(mac, (Str){ text, MAC_TEXT }) != SHA256_BYTES)
 		return NULL;
 	inside = malloc(n);
-	len = inside ? unbase64url(inside, text + MAC_TEXT, n - MAC_TEXT) : -1;
+	len = inside ? unbase64url(inside, (Str){ text + MAC_TEXT, n - MAC_TEXT }) : -1;
 	if (len > 0 && same_mac(mac, hmac(m->secret, BYTES(inside, (size_t)len)).b))
 		all = json_loadb((const char *)inside, (size_t)len, JSON_REJECT_DUPLICATES, NULL);
 	free(inside);

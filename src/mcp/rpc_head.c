@@ -3,7 +3,7 @@
  * HTTP's headers against the body that they repeat, so that who routes by headers and we,
  * who go by the body, never mean different things.
  */
-#include "base/bytes.h"
+#include "base/base64.h"
 #include "mcp/rpc_inside.h"
 
 #include <stdarg.h>
@@ -14,43 +14,18 @@
 #define WRAP_HEAD "=?base64?"
 #define WRAP_TAIL "?="
 
-static int digit_of(char ch)
+/* NULL: it is no base64.  To be freed. */
+static char *unwrapped(Str text, size_t *ret_n)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const char *d = ch ? strchr(digits, ch) : NULL;
+	char *out = malloc(text.n + 1);
+	ssize_t n = out ? unbase64((uint8_t *)out, text) : -1;
 
-	return d ? (int)(d - digits) : -1;
-}
-
-/* Base64 with its padding and no bit to spare (RFC 4648); NULL: it is none.  To be freed. */
-static char *unbase64(const char *in, size_t n, size_t *ret_n)
-{
-	size_t pad = !n || in[n - 1] != '=' ? 0 : n > 1 && in[n - 2] == '=' ? 2 : 1, o = 0;
-	uint32_t v = 0, bits = 0;
-	char *out;
-
-	if (n % 4 || !(out = malloc(n / 4 * 3 + 1)))
-		return NULL;
-	for (size_t i = 0; i < n - pad; i++) {
-		int d = digit_of(in[i]);
-
-		if (d < 0) {
-			free(out);
-			return NULL;
-		}
-		v = (v << 6 | (uint32_t)d) & 0xffff;
-		bits += 6;
-		if (bits >= 8) {
-			bits -= 8;
-			out[o++] = (char)(v >> bits);
-		}
-	}
-	if (v & ((1u << bits) - 1)) {
+	if (n < 0) {
 		free(out);
 		return NULL;
 	}
-	out[o] = 0;
-	*ret_n = o;
+	out[n] = 0;
+	*ret_n = (size_t)n;
 	return out;
 }
 
@@ -70,7 +45,7 @@ static char *unwrap(const char *text, size_t *ret_n)
 		if ((unsigned char)text[i] < 0x20 || (unsigned char)text[i] > 0x7e)
 			return NULL;
 	if (n >= head + tail && memcmp(text, WRAP_HEAD, head) == 0 && memcmp(text + n - tail, WRAP_TAIL, tail) == 0)
-		return unbase64(text + head, n - head - tail, ret_n);
+		return unwrapped((Str){ text + head, n - head - tail }, ret_n);
 	*ret_n = n;
 	return strndup(text, n);
 }
