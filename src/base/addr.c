@@ -325,3 +325,24 @@ const char *ip_class_name(IpClass c)
 
 	return names[c];
 }
+
+void wr_ip(Writer *w, Ip ip)
+{
+	wr_u8(w, ip.v);
+	wr_bytes(w, BYTES(ip.b, ip_len(ip)));
+}
+
+Ip cur_ip(Cursor *c)
+{
+	Ip ip = { .v = cur_u8(c) };
+
+	if (ip.v != 0 && ip.v != 4 && ip.v != 6)
+		c->bad = true;
+	Bytes b = cur_bytes(c, ip_len(ip));
+
+	if (c->bad)
+		return (Ip){ 0 };
+	if (b.n)
+		memcpy(ip.b, b.p, b.n);
+	return ip;
+}

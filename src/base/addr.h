@@ -7,6 +7,7 @@
 #ifndef SONDE_BASE_ADDR_H
 #define SONDE_BASE_ADDR_H
 
+#include "base/bytes.h"
 #include "base/str.h"
 
 typedef struct Ip {
@@ -35,6 +36,11 @@ size_t net_format(Net n, char out[NET_TEXT]);
 bool net_has(Net n, Ip ip);
 /* The first and the last address of n. */
 void net_range(Net n, Ip *ret_first, Ip *ret_last);
+
+/* v and the address's bytes, as messages and records have it; none: v alone.  Reading one
+ * of no known family sets the cursor's error. */
+void wr_ip(Writer *w, Ip ip);
+Ip cur_ip(Cursor *c);
 
 /* Six groups of two hex digits, by ':' or by '-'. */
 bool mac_parse(Str s, Mac *ret_mac);

@@ -36,8 +36,7 @@ static void put_bytes(Writer *w, Bytes v)
 
 static void put_ip(Writer *w, Ip v)
 {
-	wr_u8(w, v.v);
-	wr_bytes(w, BYTES(v.b, ip_len(v)));
+	wr_ip(w, v);
 }
 
 static uint8_t get_u8(Cursor *c)
@@ -72,16 +71,7 @@ static Bytes get_bytes(Cursor *c)
 
 static Ip get_ip(Cursor *c)
 {
-	Ip ip = { .v = cur_u8(c) };
-
-	if (ip.v != 0 && ip.v != 4 && ip.v != 6)
-		c->bad = true;
-	Bytes b = cur_bytes(c, ip_len(ip));
-	if (c->bad)
-		return (Ip){ 0 };
-	if (b.n)
-		memcpy(ip.b, b.p, b.n);
-	return ip;
+	return cur_ip(c);
 }
 
 static void put_fields(Writer *w, const Msg *m)

@@ -10,32 +10,14 @@ const char *told_name(Told t)
 	return t < TOLD_N ? names[t] : names[TOLD_CONTENT];
 }
 
-static void put_ip(Writer *w, Ip ip)
-{
-	wr_u8(w, ip.v);
-	wr_bytes(w, BYTES(ip.b, ip.v ? ip_len(ip) : 0));
-}
-
-static bool get_ip(Cursor *c, Ip *ret)
-{
-	*ret = (Ip){ .v = cur_u8(c) };
-	if (ret->v != 0 && ret->v != 4 && ret->v != 6)
-		return false;
-	Bytes b = cur_bytes(c, ret->v ? ip_len(*ret) : 0);
-
-	if (b.n)
-		memcpy(ret->b, b.p, b.n);
-	return !c->bad;
-}
-
 bool whence_put(Writer *w, const Whence *x)
 {
 	size_t before = w->n;
 
 	wr_u8(w, x->kind);
 	if (x->kind != WHENCE_ANY) {
-		put_ip(w, x->lo);
-		put_ip(w, x->hi);
+		wr_ip(w, x->lo);
+		wr_ip(w, x->hi);
 	}
 	if (x->kind == WHENCE_NAME) {
 		wr_be16(w, (uint16_t)(x->name.n < UINT16_MAX ? x->name.n : UINT16_MAX));
@@ -53,8 +35,9 @@ static bool read_row(Cursor *c, Whence *x)
 	*x = (Whence){ .kind = cur_u8(c) };
 	if (x->kind == WHENCE_ANY)
 		return true;
-	if (x->kind > WHENCE_NAME || !get_ip(c, &x->lo) || !get_ip(c, &x->hi) || x->lo.v != x->hi.v ||
-	    ip_cmp(x->lo, x->hi) > 0)
+	x->lo = cur_ip(c);
+	x->hi = cur_ip(c);
+	if (x->kind > WHENCE_NAME || c->bad || x->lo.v != x->hi.v || ip_cmp(x->lo, x->hi) > 0)
 		return false;
 	if (x->kind == WHENCE_ADDRS)
 		return x->lo.v != 0;

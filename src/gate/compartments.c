@@ -10,24 +10,6 @@ static const Span nowhere = { 0, 0 };
 
 /* ---- records ---- */
 
-static void put_ip(Writer *w, Ip ip)
-{
-	wr_u8(w, ip.v);
-	wr_bytes(w, BYTES(ip.b, ip_len(ip)));
-}
-
-static bool get_ip(Cursor *c, Ip *ret)
-{
-	*ret = (Ip){ .v = cur_u8(c) };
-	if (ret->v != 4 && ret->v != 6)
-		return false;
-	Bytes b = cur_bytes(c, ip_len(*ret));
-
-	if (b.n)
-		memcpy(ret->b, b.p, b.n);
-	return !c->bad;
-}
-
 static void put_ports(Writer *w, const PortSet *s)
 {
 	wr_be16(w, (uint16_t)s->n);
@@ -43,8 +25,9 @@ static bool get_ports(Cursor *c, Arena *a, PortSet *ret)
 	uint16_t n = cur_be16(c);
 
 	for (uint16_t i = 0; i < n && !c->bad; i++) {
-		PortRange r = { .lo = cur_be16(c), .hi = cur_be16(c) };
+		PortRange r = { .lo = cur_be16(c) };
 
+		r.hi = cur_be16(c); /* after the other: an initializer has no order */
 		if (c->bad || r.lo > r.hi)
 			return false;
 		vec_push(a, ret, r);
@@ -54,8 +37,8 @@ static bool get_ports(Cursor *c, Arena *a, PortSet *ret)
 
 static void put_row(Writer *w, Ip lo, Ip hi, const Rights *r)
 {
-	put_ip(w, lo);
-	put_ip(w, hi);
+	wr_ip(w, lo);
+	wr_ip(w, hi);
 	wr_u8(w, (uint8_t)((r->icmp ? HAD_ICMP : 0) | (r->ether ? HAD_ETHER : 0) | (r->ntp_control ? HAD_NTP : 0)));
 	wr_be32(w, r->words);
 	for (size_t i = 0; i < 4; i++)
@@ -73,8 +56,9 @@ static bool get_row(Cursor *c, Arena *a, HadRow *row)
 	uint8_t flags;
 	Rights *r = &row->rights;
 
-	*row = (HadRow){ 0 };
-	if (!get_ip(c, &row->lo) || !get_ip(c, &row->hi) || row->lo.v != row->hi.v || ip_cmp(row->lo, row->hi) > 0)
+	*row = (HadRow){ .lo = cur_ip(c) };
+	row->hi = cur_ip(c);
+	if (c->bad || !row->lo.v || row->lo.v != row->hi.v || ip_cmp(row->lo, row->hi) > 0)
 		return false;
 	flags = cur_u8(c);
 	r->icmp = flags & HAD_ICMP;

@@ -298,8 +298,9 @@ static void tcp_known(Fake *f, FakeHost *h, FakeConn *c, const FakePacket *p, co
 static void tcp_input(Fake *f, FakeHost *h, const FakePacket *p, int64_t at)
 {
 	Cursor c = cursor(p->body);
-	Segment s = { .sport = cur_be16(&c), .dport = cur_be16(&c) };
+	Segment s = { .sport = cur_be16(&c) };
 
+	s.dport = cur_be16(&c); /* an initializer has no order */
 	s.seq = cur_be32(&c);
 	s.ack = cur_be32(&c);
 	size_t header = (size_t)(cur_u8(&c) >> 4) * 4;
