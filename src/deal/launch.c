@@ -1,30 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "deal/launch.h"
 
+#include "deal/walk.h"
+
 #define MAGIC 0x534c4155u /* "SLAU" */
-
-/* Both ways, one walk: reading where c is set, else writing. */
-typedef struct Walk {
-	Cursor *c;
-	Writer *w;
-	bool bad;
-} Walk;
-
-static void x_u8(Walk *k, uint8_t *v)
-{
-	if (k->c)
-		*v = cur_u8(k->c);
-	else
-		wr_u8(k->w, *v);
-}
-
-static void x_u32(Walk *k, uint32_t *v)
-{
-	if (k->c)
-		*v = cur_be32(k->c);
-	else
-		wr_be32(k->w, *v);
-}
 
 static void x_magic(Walk *k)
 {
@@ -32,15 +11,6 @@ static void x_magic(Walk *k)
 
 	x_u32(k, &magic);
 	k->bad |= magic != MAGIC;
-}
-
-static void x_bool(Walk *k, bool *v)
-{
-	uint8_t b = *v;
-
-	x_u8(k, &b);
-	k->bad |= b > 1;
-	*v = b;
 }
 
 static void x_hash(Walk *k, Hash *h)
@@ -115,7 +85,8 @@ bool launch_ask_get(Bytes in, LaunchAsk *ret_a)
 	if (in.n != LAUNCH_ASK)
 		return false;
 	x_ask(&k, &a);
-	if (k.bad || c.bad || !all_zero(cur_rest(&c)))
+	k.bad |= !all_zero(cur_rest(&c));
+	if (!walk_done(&k))
 		return false;
 	*ret_a = a;
 	return true;
@@ -150,7 +121,8 @@ bool launch_said_get(Bytes in, LaunchSaid *ret_s)
 	if (in.n != LAUNCH_SAID)
 		return false;
 	x_said(&k, &s);
-	if (k.bad || c.bad || !all_zero(cur_rest(&c)))
+	k.bad |= !all_zero(cur_rest(&c));
+	if (!walk_done(&k))
 		return false;
 	*ret_s = s;
 	return true;
@@ -194,7 +166,7 @@ bool launch_job_put(Writer *w, const LaunchJob *j)
 	Walk k = { .w = w };
 
 	x_job(&k, &copy);
-	return !k.bad && !w->full;
+	return walk_done(&k);
 }
 
 bool launch_job_get(Bytes in, LaunchJob *ret_j)
@@ -206,5 +178,5 @@ bool launch_job_get(Bytes in, LaunchJob *ret_j)
 	if (in.n > LIMIT_LAUNCH_JOB)
 		return false;
 	x_job(&k, ret_j);
-	return !k.bad && !c.bad && cur_left(&c) == 0;
+	return walk_done(&k);
 }

@@ -95,13 +95,13 @@ typedef struct Reach {
 	Span span;
 } Reach;
 
-/* Something that the checker saw the program send.  A peer without name and
- * addresses is one that no constant tells: only reach() rows open addresses then,
- * and the emission says which ports the program names. */
 /* Stands as a peer's name for the address that `resolve` asks where none is given: the loader
  * knows it and pins it.  No host name can be written so. */
 #define PEER_RESOLVER "this-host's-resolver"
 
+/* Something that the checker saw the program send.  A peer without name and
+ * addresses is one that no constant tells: only reach() rows open addresses then,
+ * and the emission says which ports the program names. */
 typedef struct Emission {
 	Target peer;
 	uint8_t proto;    /* IPPROTO_*; 0: ARP or neighbour solicitation */

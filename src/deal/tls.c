@@ -2,6 +2,7 @@
 #include "deal/tls.h"
 
 #include "base/limits.h"
+#include "deal/walk.h"
 
 bool tls_alpn_ok(Bytes alpn)
 {
@@ -13,31 +14,9 @@ bool tls_alpn_ok(Bytes alpn)
 	return !c.bad && alpn.n <= LIMIT_TLS_ALPN;
 }
 
-/* ---- both ways, one walk each: reading where c is set, else writing ---- */
+/* ---- both ways, one walk each ---- */
 
-typedef struct TlsWalk {
-	Cursor *c;
-	Writer *w;
-	bool bad;
-} TlsWalk;
-
-static void x_u8(TlsWalk *k, uint8_t *v)
-{
-	if (k->c)
-		*v = cur_u8(k->c);
-	else
-		wr_u8(k->w, *v);
-}
-
-static void x_u32(TlsWalk *k, uint32_t *v)
-{
-	if (k->c)
-		*v = cur_be32(k->c);
-	else
-		wr_be32(k->w, *v);
-}
-
-static void x_i64(TlsWalk *k, int64_t *v)
+static void x_i64(Walk *k, int64_t *v)
 {
 	if (k->c)
 		*v = (int64_t)cur_be64(k->c);
@@ -45,22 +24,7 @@ static void x_i64(TlsWalk *k, int64_t *v)
 		wr_be64(k->w, (uint64_t)*v);
 }
 
-/* An enum or a bool, below n. */
-static void x_enum(TlsWalk *k, uint8_t *v, uint8_t n)
-{
-	x_u8(k, v);
-	k->bad |= *v >= n;
-}
-
-static void x_bool(TlsWalk *k, bool *v)
-{
-	uint8_t b = *v;
-
-	x_enum(k, &b, 2);
-	*v = b;
-}
-
-static void x_bytes(TlsWalk *k, Bytes *b, size_t most)
+static void x_bytes(Walk *k, Bytes *b, size_t most)
 {
 	k->bad |= !k->c && b->n > most;
 	if (k->c) {
@@ -72,7 +36,7 @@ static void x_bytes(TlsWalk *k, Bytes *b, size_t most)
 	wr_bytes(k->w, *b);
 }
 
-static void x_str(TlsWalk *k, Str *s)
+static void x_str(Walk *k, Str *s)
 {
 	Bytes b = str_bytes(*s);
 
@@ -80,13 +44,7 @@ static void x_str(TlsWalk *k, Str *s)
 	*s = bytes_str(b);
 }
 
-/* True: all was well, and nothing is left. */
-static bool done(const TlsWalk *k)
-{
-	return !k->bad && (k->c ? !k->c->bad && cur_left(k->c) == 0 : !k->w->full);
-}
-
-static void x_open(TlsWalk *k, TlsOpen *o)
+static void x_open(Walk *k, TlsOpen *o)
 {
 	Bytes name = str_bytes(o->name);
 
@@ -97,7 +55,7 @@ static void x_open(TlsWalk *k, TlsOpen *o)
 	k->bad |= !tls_alpn_ok(o->alpn) || (name.n && memchr(name.p, 0, name.n));
 }
 
-static void x_names(TlsWalk *k, TlsNames *names, Arena *a)
+static void x_names(Walk *k, TlsNames *names, Arena *a)
 {
 	uint32_t n = names->n;
 
@@ -110,7 +68,7 @@ static void x_names(TlsWalk *k, TlsNames *names, Arena *a)
 	}
 }
 
-static void x_cert(TlsWalk *k, TlsCert *c, Arena *a)
+static void x_cert(Walk *k, TlsCert *c, Arena *a)
 {
 	x_str(k, &c->subject);
 	x_str(k, &c->issuer);
@@ -123,7 +81,7 @@ static void x_cert(TlsWalk *k, TlsCert *c, Arena *a)
 	x_names(k, &c->san, a);
 }
 
-static void x_info(TlsWalk *k, TlsInfo *i, Arena *a)
+static void x_info(Walk *k, TlsInfo *i, Arena *a)
 {
 	uint32_t n = i->chain.n;
 
@@ -147,41 +105,41 @@ static void x_info(TlsWalk *k, TlsInfo *i, Arena *a)
 bool tls_open_put(Writer *w, const TlsOpen *o)
 {
 	TlsOpen copy = *o;
-	TlsWalk k = { .w = w };
+	Walk k = { .w = w };
 
 	x_open(&k, &copy);
-	return done(&k);
+	return walk_done(&k);
 }
 
 bool tls_open_get(Bytes b, TlsOpen *ret_o)
 {
 	Cursor c = cursor(b);
-	TlsWalk k = { .c = &c };
+	Walk k = { .c = &c };
 	TlsOpen o = { 0 };
 
 	x_open(&k, &o);
-	if (done(&k))
+	if (walk_done(&k))
 		*ret_o = o;
-	return done(&k);
+	return walk_done(&k);
 }
 
 bool tls_info_put(Writer *w, const TlsInfo *i)
 {
 	TlsInfo copy = *i; /* writing changes nothing behind its pointers */
-	TlsWalk k = { .w = w };
+	Walk k = { .w = w };
 
 	x_info(&k, &copy, NULL);
-	return done(&k);
+	return walk_done(&k);
 }
 
 bool tls_info_get(Bytes b, Arena *a, TlsInfo *ret_i)
 {
 	Cursor c = cursor(b);
-	TlsWalk k = { .c = &c };
+	Walk k = { .c = &c };
 	TlsInfo i = { 0 };
 
 	x_info(&k, &i, a);
-	if (done(&k))
+	if (walk_done(&k))
 		*ret_i = i;
-	return done(&k);
+	return walk_done(&k);
 }
