@@ -211,11 +211,10 @@ out:
 /* Evidence is content of the peer whom it is about. */
 static bool show_evidence(Report *r, const Msg *m)
 {
-	static const char kept_back[] = "<content from ";
 	uint8_t buf[64];
 	Writer w = writer(buf, sizeof buf);
 
-	if (!m->warn.peer.v || str_starts(bytes_str(m->warn.evidence), str_c(kept_back)))
+	if (!m->warn.peer.v || str_starts(bytes_str(m->warn.evidence), STR(WHENCE_INSTEAD)))
 		return true;
 	return whence_put(&w, &(Whence){ .kind = WHENCE_ADDRS, .lo = m->warn.peer, .hi = m->warn.peer }) &&
 	       keep_shown(r, wr_done(&w));

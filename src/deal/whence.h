@@ -28,6 +28,9 @@ typedef struct Whence {
 
 enum { WHENCE_BYTES = 2048 };
 
+/* What stands in the place of content that policy keeps back: this, whence it is, and ">". */
+#define WHENCE_INSTEAD "<content from "
+
 /* False: it did not fit, and nothing was written. */
 bool whence_put(Writer *w, const Whence *x);
 /* The next row; false at the end, or where the bytes are no rows: then *ret_bad is set. */

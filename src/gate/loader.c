@@ -136,13 +136,10 @@ static void pin(Loader *l, Str name, const Lookup *found)
 
 static void resolvers_of(Loader *l)
 {
-	VEC(Ip) named = { 0 };
+	uint32_t n;
+	const Ip *named = policy_resolvers(l->policies.p, l->policies.n, &n);
 
-	/* the first policy that names some: a later one can't choose who answers */
-	for (uint32_t i = 0; i < l->policies.n && !named.n; i++)
-		for (uint32_t k = 0; k < l->policies.p[i].decls.resolvers.n; k++)
-			vec_push(l->a, &named, l->policies.p[i].decls.resolvers.p[k]);
-	lookups_init(&l->lookups, l->a, &l->g->links, named.p, named.n);
+	lookups_init(&l->lookups, l->a, &l->g->links, named, n);
 }
 
 /* The first: the one that `resolve` asks. */
@@ -198,7 +195,7 @@ static bool make_rules(Loader *l)
 	RulesInput in = loader_rules_input(l);
 
 	l->rules = rules_make(&in, &l->findings);
-	if (l->rules && l->session.shown.n) {
+	if (l->rules) {
 		session_check(&l->session, &in, l->rules, &l->findings);
 		l->rules = l->findings.refused ? NULL : l->rules;
 	}

@@ -97,3 +97,14 @@ bool policy_load(const PolicyFile *f, DeclsReader read, void *ctx, Arena *a, Dia
 	*ret_p = p;
 	return true;
 }
+
+const Ip *policy_resolvers(const Policy *p, uint32_t n, uint32_t *ret_n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (p[i].decls.resolvers.n) {
+			*ret_n = p[i].decls.resolvers.n;
+			return p[i].decls.resolvers.p;
+		}
+	*ret_n = 0;
+	return NULL;
+}

@@ -37,6 +37,10 @@ typedef struct Policy {
 	bool floor;   /* system or built-in: bounds that it does not declare are the built-in ceilings */
 } Policy;
 
+/* The resolvers in force: those of the first policy that names some, so that a later one
+ * can't choose who answers; *ret_n 0: nobody names any. */
+const Ip *policy_resolvers(const Policy *p, uint32_t n, uint32_t *ret_n);
+
 /* Parses declarations of a policy.  False, with diagnostics, if any word is
  * unknown or any argument wrong. */
 typedef bool (*DeclsReader)(void *ctx, Str text, Arena *a, DiagList *diags, Decls *ret_decls);

@@ -180,12 +180,11 @@ static void check_targets(Maker *k)
 
 static void set_resolvers(Maker *k)
 {
-	for (uint32_t i = 0; i < k->in->npolicies && !k->r->resolvers.n; i++) {
-		const Decls *d = &k->in->policies[i].decls;
+	uint32_t n;
+	const Ip *named = policy_resolvers(k->in->policies, k->in->npolicies, &n);
 
-		for (uint32_t j = 0; j < d->resolvers.n; j++)
-			vec_push(k->a, &k->r->resolvers, d->resolvers.p[j]);
-	}
+	for (uint32_t i = 0; i < n; i++)
+		vec_push(k->a, &k->r->resolvers, named[i]);
 }
 
 Rules *rules_make(const RulesInput *in, Findings *f)

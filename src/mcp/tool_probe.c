@@ -3,6 +3,7 @@
 
 #include "base/addr.h"
 #include "base/sha256.h"
+#include "deal/whence.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -233,7 +234,7 @@ static const ProbeSay *say_of(const Finding *f, const char *verdict)
 /* What policy keeps back stands so outside of quotes, where a peer's text would be. */
 static bool is_withheld(const char *line)
 {
-	const char *kept = strstr(line, "<content from "), *quote = strchr(line, '"');
+	const char *kept = strstr(line, WHENCE_INSTEAD), *quote = strchr(line, '"');
 
 	return kept && (!quote || kept < quote);
 }

@@ -6,8 +6,7 @@
 #include "vm/engine_inside.h"
 
 #include "base/json.h"
-
-#include <stdio.h>
+#include "vm/out.h"
 
 static void emit_stat(Engine *e, const char *group, Sb *json)
 {
@@ -92,14 +91,13 @@ static void report_leak(Engine *e)
 }
 
 /* output("measurements"): evidence is content of the peer whom it is about. */
-static const char *instead_of(Ip peer, char text[static IP_TEXT + 32])
+static Str instead_of(Engine *e, Ip peer)
 {
-	char ip[IP_TEXT] = "anybody";
+	const Target whom = { .lo = peer, .hi = peer };
+	Sb out = sb(&e->spare);
 
-	if (peer.v)
-		ip_format(peer, ip);
-	snprintf(text, IP_TEXT + 32, "<content from %s>", ip);
-	return text;
+	out_instead_text(&(ProgTold){ .any = !peer.v, .n = peer.v != 0, .origin = &whom }, &out);
+	return sb_done(&out);
 }
 
 static void report_warnings(Engine *e)
@@ -109,16 +107,17 @@ static void report_warnings(Engine *e)
 
 		for (uint32_t k = 0; k < w->n; k++) {
 			const WarnPeer *p = &w->peer[k];
-			char instead[IP_TEXT + 32];
+			size_t mark = arena_mark(&e->spare);
 			bool hide = e->measurements && (p->ip.v || strchr(p->evidence, '"'));
 			Msg m = { .type = MSG_WARN,
 				  .warn = { .code = str_bytes(str_c(warn_row((WarnId)i)->code)),
 					    .count = w->count,
 					    .peer = p->ip,
 					    .of_peer = p->count,
-					    .evidence = str_bytes(str_c(hide ? instead_of(p->ip, instead) : p->evidence)) } };
+					    .evidence = str_bytes(hide ? instead_of(e, p->ip) : str_c(p->evidence)) } };
 
 			e->config.sink(e->config.sink_ctx, &m);
+			arena_reset(&e->spare, mark);
 		}
 	}
 }

@@ -7,6 +7,7 @@
 
 #include "base/escape.h"
 #include "base/json.h"
+#include "deal/whence.h"
 
 enum { LINE_WIDTH = 100, LIST_SHOWN = 20, COLUMNS_MAX = 64, CELL_MAX = 60, JSON_DEPTH = 8 };
 
@@ -31,7 +32,7 @@ OutShown out_shown(const Vm *vm, const ProgTold *told)
 
 void out_instead_text(const ProgTold *told, Sb *out)
 {
-	sb_cstr(out, "<content from ");
+	sb_cstr(out, WHENCE_INSTEAD);
 	if (told->any || !told->n)
 		sb_cstr(out, "anybody");
 	for (uint16_t i = 0; i < told->n; i++) {
