@@ -126,8 +126,6 @@ static void front_args(Launcher *l, FrontArgs *a, FrontFiles *f)
 	arg(a, "--resource", o->resource);
 	arg_list(a, "--origin", &o->origin);
 	arg_list(a, "--host", &o->host);
-	arg(a, "--max-runs", str_printf(&l->a, "%u", l->max).p);
-	arg(a, "--max-runs-caller", str_printf(&l->a, "%u", l->max_caller).p);
 }
 
 /* Everything that the launcher has over an ordinary user goes before the front's first

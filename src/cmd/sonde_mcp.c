@@ -26,8 +26,6 @@ int main(int argc, char **argv)
 		.prompts = prompts,
 		.extensions = SKILLS_EXTENSION,
 		.methods = skills_methods,
-		.max_runs = 16,
-		.max_runs_caller = 4,
 	};
 
 	return server_main(&m, argc, argv);

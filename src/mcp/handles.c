@@ -2,14 +2,13 @@
 #include "mcp/handles.h"
 
 #include "base/limits.h"
+#include "mcp/aside.h"
 #include "mcp/server.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
 
 typedef struct Handle {
 	struct Handle *next; /* newest first */
@@ -26,14 +25,6 @@ typedef struct Handles {
 	Handle *first;
 	size_t bytes;
 } Handles;
-
-static int64_t now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return t.tv_sec;
-}
 
 struct Handles *handles_new(void)
 {
@@ -71,7 +62,7 @@ static bool is_of(const Handle *h, const Caller *c)
 /* What is old goes, then the caller's oldest beyond its share. */
 static void make_room(Handles *all, const Caller *c, size_t n)
 {
-	int64_t now = now_s();
+	int64_t now = aside_now_s();
 	unsigned count = 0;
 	size_t bytes = n;
 
@@ -100,22 +91,19 @@ bool handle_keep(Call *c, const char *prefix, const char *text, char ret_name[HA
 {
 	Handles *all = c->mcp->handles;
 	size_t n = strlen(text) + 1;
-	uint8_t b[16];
+	char random[33];
 	Handle *h;
-	int at;
 
-	if (n > LIMIT_MCP_HANDLES_CALLER || strlen(prefix) > 6 || getrandom(b, sizeof b, 0) != (ssize_t)sizeof b)
+	if (n > LIMIT_MCP_HANDLES_CALLER || strlen(prefix) > 6 || !aside_random(random, 16))
 		return false;
 	h = malloc(sizeof *h + n);
 	if (!h)
 		return false;
-	*h = (Handle){ .principal = c->caller->principal, .until_s = now_s() + LIMIT_MCP_HANDLE_AGE, .n = n };
+	*h = (Handle){ .principal = c->caller->principal, .until_s = aside_now_s() + LIMIT_MCP_HANDLE_AGE, .n = n };
 	memcpy(h->caller, c->caller->name, sizeof h->caller);
 	memcpy(h->session, c->caller->session, sizeof h->session);
 	memcpy(h->text, text, n);
-	at = snprintf(h->name, sizeof h->name, "%s_", prefix);
-	for (unsigned i = 0; i < sizeof b; i++)
-		at += snprintf(h->name + at, sizeof h->name - (size_t)at, "%02x", b[i]);
+	snprintf(h->name, sizeof h->name, "%.6s_%s", prefix, random);
 	memcpy(ret_name, h->name, HANDLE_TEXT);
 	pthread_mutex_lock(&all->lock);
 	make_room(all, c->caller, n);
@@ -133,7 +121,7 @@ char *handle_text(Call *c, const char *name)
 
 	pthread_mutex_lock(&all->lock);
 	for (const Handle *h = all->first; h && !text; h = h->next)
-		if (is_of(h, c->caller) && strcmp(h->name, name) == 0 && h->until_s >= now_s())
+		if (is_of(h, c->caller) && strcmp(h->name, name) == 0 && h->until_s >= aside_now_s())
 			text = strdup(h->text);
 	pthread_mutex_unlock(&all->lock);
 	return text;

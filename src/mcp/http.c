@@ -9,9 +9,11 @@
 
 #include "base/exits.h"
 #include "base/limits.h"
+#include "base/units.h"
 #include "mcp/auth.h"
 #include "mcp/http_exchange.h"
 #include "mcp/http_listen.h"
+#include "sys/clock.h"
 
 #include <errno.h>
 #include <microhttpd.h>
@@ -22,7 +24,6 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -54,10 +55,7 @@ typedef struct Server {
 
 static int64_t now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	return clock_mono_ns() / NS_PER_MS;
 }
 
 /* ---- connections ---- */

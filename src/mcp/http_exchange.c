@@ -2,6 +2,7 @@
 #include "mcp/http_exchange.h"
 
 #include "base/limits.h"
+#include "mcp/aside.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -11,7 +12,6 @@
 #include <unistd.h>
 
 enum {
-	STACK = 1 << 20,
 	OPEN_AFTER_MS = 10000, /* a stream keeps those between us awake */
 	COMMENT_MS = 15000,
 };
@@ -21,12 +21,6 @@ static atomic_uint exchanges;
 unsigned exchange_count(void)
 {
 	return atomic_load(&exchanges);
-}
-
-static void signal_fd(int fd)
-{
-	while (eventfd_write(fd, 1) < 0 && errno == EINTR)
-		;
 }
 
 /* Under the lock. */
@@ -71,9 +65,9 @@ static bool queue_message(Exchange *x, json_t *m)
 static void gone_locked(Exchange *x)
 {
 	if (!x->gone)
-		signal_fd(x->link.gone_fd);
+		aside_raise(x->link.gone_fd);
 	x->gone = true;
-	signal_fd(x->wake_fd);
+	aside_raise(x->wake_fd);
 }
 
 /* Whoever reads slower than we write for so long is as good as gone. */
@@ -90,7 +84,7 @@ static bool send_event(Link *l, json_t *message_stolen)
 			gone_locked(x);
 			ok = false;
 		}
-		signal_fd(x->wake_fd);
+		aside_raise(x->wake_fd);
 	}
 	pthread_mutex_unlock(&x->lock);
 	json_decref(message_stolen);
@@ -217,7 +211,7 @@ static void finish(Exchange *x, int status, const char *session_id, json_t *mess
 	x->status = status;
 	memcpy(x->session_id, session_id, sizeof x->session_id);
 	x->done = true;
-	signal_fd(x->wake_fd);
+	aside_raise(x->wake_fd);
 	pthread_mutex_unlock(&x->lock);
 	json_decref(message);
 }
@@ -255,24 +249,16 @@ static void *job_main(void *arg)
 static bool start_thread(Exchange *x, json_t *message)
 {
 	Job *j = malloc(sizeof *j);
-	pthread_attr_t attr;
-	pthread_t t;
-	bool ok;
 
 	if (!j)
 		return false;
 	*j = (Job){ .x = x, .message = message };
 	exchange_get(x);
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	ok = pthread_create(&t, &attr, job_main, j) == 0;
-	pthread_attr_destroy(&attr);
-	if (!ok) {
-		free(j);
-		exchange_put(x);
-	}
-	return ok;
+	if (aside_thread(job_main, j))
+		return true;
+	free(j);
+	exchange_put(x);
+	return false;
 }
 
 void exchange_start(Exchange *x)

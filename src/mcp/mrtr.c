@@ -7,22 +7,12 @@
 #include "base/base64.h"
 #include "base/limits.h"
 #include "base/sha256.h"
+#include "mcp/aside.h"
 #include "mcp/rpc_inside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
-
-/* Of this boot: nobody sets it back. */
-static int64_t now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return t.tv_sec;
-}
 
 /* RFC 2104 */
 static Hash hmac(const uint8_t key[32], Bytes text)
@@ -87,17 +77,13 @@ char *mrtr_seal(const Call *c)
 {
 	char request[SHA256_TEXT], nonce[STATE_NONCE], *text = NULL, *out = NULL;
 	json_t *all = NULL;
-	uint8_t b[16];
 	size_t n;
 	Hash h;
 
-	if (request_hash(c, request) && getrandom(b, sizeof b, 0) == (ssize_t)sizeof b) {
-		for (unsigned i = 0; i < sizeof b; i++)
-			snprintf(nonce + (size_t)2 * i, 3, "%02x", b[i]);
+	if (request_hash(c, request) && aside_random(nonce, STATE_NONCE / 2))
 		all = json_pack("{s:s, s:s, s:I, s:o*, s:O*, s:O*}", "request", request, "nonce", nonce, "until",
-				(json_int_t)now_s() + LIMIT_MCP_STATE_AGE, "asked", asked_keys(c), "answers", c->inside->used,
+				(json_int_t)aside_now_s() + LIMIT_MCP_STATE_AGE, "asked", asked_keys(c), "answers", c->inside->used,
 				"state", c->inside->new_state ? c->inside->new_state : c->inside->state);
-	}
 	text = all ? json_dumps(all, JSON_COMPACT) : NULL;
 	json_decref(all);
 	n = text ? strlen(text) : 0;
@@ -146,7 +132,7 @@ static bool take_state(Call *c, const char *text, json_t **ret_asked)
 	const char *nonce = json_string_value(json_object_get(all, "nonce"));
 	json_int_t until = json_integer_value(json_object_get(all, "until"));
 	char mine[SHA256_TEXT];
-	bool ok = request && nonce && request_hash(c, mine) && strcmp(mine, request) == 0 && until >= now_s();
+	bool ok = request && nonce && request_hash(c, mine) && strcmp(mine, request) == 0 && until >= aside_now_s();
 
 	if (ok) {
 		snprintf(c->inside->nonce, sizeof c->inside->nonce, "%s", nonce);
@@ -162,7 +148,7 @@ static bool take_state(Call *c, const char *text, json_t **ret_asked)
 bool call_state_once(Call *c)
 {
 	struct UsedState *used = c->mcp->sessions->used, *place = NULL;
-	int64_t now = now_s();
+	int64_t now = aside_now_s();
 	bool again = false;
 
 	if (!c->inside->nonce[0])

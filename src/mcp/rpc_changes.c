@@ -4,6 +4,7 @@
  * thread that opened it sends, so that a slow client holds up nobody.
  */
 #include "base/limits.h"
+#include "mcp/aside.h"
 #include "mcp/rpc_inside.h"
 
 #include <errno.h>
@@ -43,16 +44,12 @@ static bool wants_uri(const Listener *l, const char *uri)
 
 static void tell(Listener *l, unsigned bit, const char *uri)
 {
-	uint64_t one = 1;
-	ssize_t n;
-
 	if (uri ? !wants_uri(l, uri) : !(l->wanted & bit))
 		return;
 	l->changed |= uri ? 0 : bit;
 	if (uri)
 		json_object_set_new(l->changed_uris, uri, json_true());
-	n = write(l->event_fd, &one, sizeof one);
-	(void)n;
+	aside_raise(l->event_fd);
 }
 
 static void changed(Mcp *m, const char *what, const char *uri)
@@ -257,7 +254,6 @@ static void *pipe_stream(void *arg)
 void changes_pipe_begin(Mcp *m, RpcSession *s, Link *link)
 {
 	PipeStream *p;
-	pthread_t t;
 	bool go;
 
 	pthread_mutex_lock(&m->sessions->lock);
@@ -269,10 +265,8 @@ void changes_pipe_begin(Mcp *m, RpcSession *s, Link *link)
 	p = malloc(sizeof *p);
 	if (p) {
 		*p = (PipeStream){ m, s, link };
-		if (pthread_create(&t, NULL, pipe_stream, p) == 0) {
-			pthread_detach(t);
+		if (aside_thread(pipe_stream, p))
 			return;
-		}
 	}
 	free(p);
 	pthread_mutex_lock(&m->sessions->lock);

@@ -4,6 +4,7 @@
  * asked them.  One lock for all; nothing is waited for while it is held.
  */
 #include "base/limits.h"
+#include "mcp/aside.h"
 #include "mcp/rpc_inside.h"
 
 #include <errno.h>
@@ -13,25 +14,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
-
-static int64_t now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
-}
-
-static void raise_event(int fd)
-{
-	uint64_t one = 1;
-	ssize_t n = write(fd, &one, sizeof one); /* fails only if it is raised already */
-
-	(void)n;
-}
 
 RpcSessions *sessions_new(void)
 {
@@ -70,11 +53,11 @@ void sessions_free(RpcSessions *all)
 static void end_locked(RpcSession *s)
 {
 	s->ended = true;
-	raise_event(s->end_fd);
+	aside_raise(s->end_fd);
 	for (Flight *f = s->flights; f; f = f->next)
-		raise_event(f->event_fd);
+		aside_raise(f->event_fd);
 	for (Question *q = s->questions; q; q = q->next)
-		raise_event(q->event_fd);
+		aside_raise(q->event_fd);
 }
 
 static void drop_ref(RpcSession *s)
@@ -103,7 +86,7 @@ static bool is_busy(const RpcSession *s)
 /* Room for one more: what is idle for long goes, then the caller's oldest, then the oldest. */
 static bool make_room(RpcSessions *all, const Caller *caller)
 {
-	int64_t now = now_s();
+	int64_t now = aside_now_s();
 	RpcSession **oldest = NULL, **mine = NULL;
 	unsigned n_mine = 0;
 
@@ -139,18 +122,15 @@ static bool make_room(RpcSessions *all, const Caller *caller)
 RpcSession *session_new(Mcp *m, const Caller *caller, bool listed)
 {
 	RpcSession *s = calloc(1, sizeof *s);
-	uint8_t b[16];
 	bool ok;
 
 	if (!s)
 		return NULL;
-	*s = (RpcSession){ .refs = 1, .era = ERA_2025_11_25, .used_s = now_s(), .caps = json_object(),
+	*s = (RpcSession){ .refs = 1, .era = ERA_2025_11_25, .used_s = aside_now_s(), .caps = json_object(),
 			   .subscribed = json_object(), .end_fd = eventfd(0, EFD_CLOEXEC) };
 	snprintf(s->name, sizeof s->name, "%s", caller->name);
 	snprintf(s->caller, sizeof s->caller, "%s", caller->session);
-	ok = s->caps && s->subscribed && s->end_fd >= 0 && getrandom(b, sizeof b, 0) == (ssize_t)sizeof b;
-	for (unsigned i = 0; ok && i < sizeof b; i++)
-		snprintf(s->id + (size_t)2 * i, 3, "%02x", b[i]);
+	ok = s->caps && s->subscribed && s->end_fd >= 0 && aside_random(s->id, 16);
 	pthread_mutex_lock(&m->sessions->lock);
 	if (ok && listed && (ok = make_room(m->sessions, caller))) {
 		s->listed = true;
@@ -179,7 +159,7 @@ RpcSession *session_find(Mcp *m, const Caller *caller, const char *id)
 		s = NULL;
 	if (s) {
 		s->refs++;
-		s->used_s = now_s();
+		s->used_s = aside_now_s();
 	}
 	pthread_mutex_unlock(&m->sessions->lock);
 	return s;
@@ -250,12 +230,12 @@ Flight *flight_begin(Mcp *m, RpcSession *s, json_t *id, int gone_fd, bool *ret_t
 		*ret_twice |= json_equal(o->id, id) == 1;
 	ok = f->cancel_fd >= 0 && !*ret_twice && s->nflights < LIMIT_MCP_FLIGHTS;
 	if (ok && s->ended)
-		raise_event(f->event_fd);
+		aside_raise(f->event_fd);
 	if (ok) {
 		f->next = s->flights;
 		s->flights = f;
 		s->nflights++;
-		s->used_s = now_s();
+		s->used_s = aside_now_s();
 	}
 	pthread_mutex_unlock(&m->sessions->lock);
 	if (!ok) {
@@ -276,7 +256,7 @@ bool flight_end(Mcp *m, RpcSession *s, Flight *f)
 			s->nflights--;
 			break;
 		}
-	s->used_s = now_s();
+	s->used_s = aside_now_s();
 	cancelled = f->cancelled;
 	pthread_mutex_unlock(&m->sessions->lock);
 	flight_free(f);
@@ -289,7 +269,7 @@ void flight_cancel(Mcp *m, RpcSession *s, json_t *id)
 	for (Flight *f = s->flights; f; f = f->next)
 		if (json_equal(f->id, id)) {
 			f->cancelled = true;
-			raise_event(f->event_fd);
+			aside_raise(f->event_fd);
 		}
 	pthread_mutex_unlock(&m->sessions->lock);
 }
@@ -298,12 +278,9 @@ void flight_cancel(Mcp *m, RpcSession *s, json_t *id)
 
 static bool question_begin(Mcp *m, RpcSession *s, Question *q)
 {
-	uint8_t b[12];
-	bool ok = q->event_fd >= 0 && getrandom(b, sizeof b, 0) == (ssize_t)sizeof b;
-
 	/* drawn, so that no client answers what another was asked */
-	for (unsigned i = 0; ok && i < sizeof b; i++)
-		snprintf(q->id + (size_t)2 * i, 3, "%02x", b[i]);
+	bool ok = q->event_fd >= 0 && aside_random(q->id, 12);
+
 	pthread_mutex_lock(&m->sessions->lock);
 	ok = ok && !s->ended && s->nquestions < LIMIT_MCP_QUESTIONS;
 	if (ok) {
@@ -331,7 +308,7 @@ json_t *session_ask(Mcp *m, RpcSession *s, Link *l, int cancel_fd, const char *m
 {
 	Question q = { .event_fd = eventfd(0, EFD_CLOEXEC) };
 	struct pollfd p[2] = { { .fd = q.event_fd, .events = POLLIN }, { .fd = cancel_fd, .events = POLLIN } };
-	int64_t end = now_s() + LIMIT_MCP_ANSWER_WAIT;
+	int64_t end = aside_now_s() + LIMIT_MCP_ANSWER_WAIT;
 	json_t *message;
 
 	if (!question_begin(m, s, &q)) {
@@ -342,7 +319,7 @@ json_t *session_ask(Mcp *m, RpcSession *s, Link *l, int cancel_fd, const char *m
 	}
 	message = json_pack("{s:s, s:s, s:s, s:o*}", "jsonrpc", "2.0", "id", q.id, "method", method, "params", params_stolen);
 	if (message && l->send(l, message))
-		while (now_s() < end) {
+		while (aside_now_s() < end) {
 			int n = poll(p, 2, 1000);
 
 			if ((n < 0 && errno != EINTR) || (n > 0 && (p[0].revents || p[1].revents)))
@@ -361,7 +338,7 @@ void session_answered(Mcp *m, RpcSession *s, json_t *message)
 	for (Question *q = s->questions; id && q; q = q->next)
 		if (strcmp(q->id, id) == 0 && !q->answer) {
 			q->answer = json_deep_copy(message); /* counts are not for two threads */
-			raise_event(q->event_fd);
+			aside_raise(q->event_fd);
 		}
 	pthread_mutex_unlock(&m->sessions->lock);
 }

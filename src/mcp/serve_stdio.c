@@ -6,7 +6,9 @@
 #include "mcp/serve_stdio.h"
 
 #include "base/limits.h"
+#include "mcp/aside.h"
 #include "mcp/rpc.h"
+#include "sys/io.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { END_WAIT_S = 2, THREADS_MOST = LIMIT_MCP_FLIGHTS + 8, STACK = 1 << 20 };
+enum { END_WAIT_S = 2, THREADS_MOST = LIMIT_MCP_FLIGHTS + 8 };
 
 typedef struct Stdio {
 	Link link; /* first: the dispatcher's view of it */
@@ -28,21 +30,6 @@ typedef struct Stdio {
 	unsigned threads;
 	bool dead; /* nobody reads what we write */
 } Stdio;
-
-static bool write_all(int fd, const char *p, size_t n)
-{
-	while (n) {
-		ssize_t w = write(fd, p, n);
-
-		if (w < 0 && errno == EINTR)
-			continue;
-		if (w <= 0)
-			return false;
-		p += w;
-		n -= (size_t)w;
-	}
-	return true;
-}
 
 static bool send_line(Link *l, json_t *message_stolen)
 {
@@ -58,7 +45,7 @@ static bool send_line(Link *l, json_t *message_stolen)
 	json_decref(message_stolen);
 	text[n] = '\n'; /* in the zero byte's place: one write, one line */
 	pthread_mutex_lock(&s->out_lock);
-	ok = !s->dead && write_all(s->out, text, n + 1);
+	ok = !s->dead && io_write(s->out, BYTES(text, n + 1)) == n + 1;
 	s->dead = !ok;
 	pthread_mutex_unlock(&s->out_lock);
 	free(text);
@@ -98,8 +85,6 @@ static void *job_main(void *arg)
 static void start(Stdio *s, json_t *message_stolen)
 {
 	Job *j = malloc(sizeof *j);
-	pthread_attr_t attr;
-	pthread_t t;
 	bool ok;
 
 	pthread_mutex_lock(&s->lock);
@@ -108,12 +93,7 @@ static void start(Stdio *s, json_t *message_stolen)
 	pthread_mutex_unlock(&s->lock);
 	if (ok) {
 		*j = (Job){ .s = s, .message = message_stolen };
-		pthread_attr_init(&attr);
-		pthread_attr_setstacksize(&attr, STACK);
-		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-		ok = pthread_create(&t, &attr, job_main, j) == 0;
-		pthread_attr_destroy(&attr);
-		if (ok)
+		if (aside_thread(job_main, j))
 			return;
 		pthread_mutex_lock(&s->lock);
 		s->threads--;

@@ -42,7 +42,7 @@ static int usage(const char *what)
 }
 
 /* One option and its value; false: there is no such, or the value is none. */
-static bool option(Mcp *m, ServerOptions *o, const char *name, const char *value)
+static bool option(ServerOptions *o, const char *name, const char *value)
 {
 	const struct {
 		const char *name;
@@ -55,11 +55,6 @@ static bool option(Mcp *m, ServerOptions *o, const char *name, const char *value
 		const char *name;
 		const char **list;
 	} lists[] = { { "origin", o->origin }, { "host", o->host } };
-	const struct {
-		const char *name;
-		unsigned *number;
-	} numbers[] = { { "max-runs", &m->max_runs }, { "max-runs-caller", &m->max_runs_caller } };
-	uint64_t n;
 
 	for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++)
 		if (strcmp(name, texts[i].name) == 0) {
@@ -72,11 +67,6 @@ static bool option(Mcp *m, ServerOptions *o, const char *name, const char *value
 				lists[i].list[k] = value;
 				return true;
 			}
-	for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		if (strcmp(name, numbers[i].name) == 0 && str_to_u64(str_c(value), 1000, &n) && n) {
-			*numbers[i].number = (unsigned)n;
-			return true;
-		}
 	return false;
 }
 
@@ -117,7 +107,7 @@ int server_main(Mcp *m, int argc, char **argv)
 
 	signal(SIGPIPE, SIG_IGN);
 	for (int i = 1; i < argc; i += 2)
-		if (strncmp(argv[i], "--", 2) != 0 || i + 1 == argc || !option(m, &o, argv[i] + 2, argv[i + 1]))
+		if (strncmp(argv[i], "--", 2) != 0 || i + 1 == argc || !option(&o, argv[i] + 2, argv[i + 1]))
 			return usage(argv[i]);
 	if (!server_init(m))
 		return SONDE_EXIT_ENVIRONMENT;

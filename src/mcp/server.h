@@ -33,11 +33,9 @@ typedef struct Mcp {
 	const char *instructions;
 	const char *name, *title, *version; /* serverInfo */
 	const char *extensions; /* JSON: capabilities.extensions, or NULL */
-	unsigned max_runs, max_runs_caller; /* at a time, in all and of one caller */
 	const Method *methods; /* further ones, of extensions; ended by one without a name; or NULL */
 	bool changes; /* its lists and resources may change while it runs: server_list_changed() */
 	struct RpcSessions *sessions;	    /* rpc.c */
-	struct Runs *runs;		    /* runs.c */
 	struct Handles *handles;	    /* handles.c: programs, pages */
 	const struct Resource *resources;   /* resources.h */
 	const struct Prompt *prompts;	    /* prompts.h */

@@ -10,7 +10,8 @@
 
 #define EXAMPLE "Example: "
 
-const char *tool_example(const Tool *t)
+/* What stands behind it in the description. */
+static const char *tool_example(const Tool *t)
 {
 	const char *at = strstr(t->description, EXAMPLE);
 

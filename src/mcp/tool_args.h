@@ -16,9 +16,6 @@ int64_t args_int(const Tool *t, json_t *args, const char *name);
 bool args_bool(const Tool *t, json_t *args, const char *name);
 const char *args_text(const Tool *t, json_t *args, const char *name);
 
-/* What stands behind "Example: " in the description. */
-const char *tool_example(const Tool *t);
-
 /* Refuses with what is wrong and the example; true, as handlers return. */
 bool args_refuse(const Tool *t, ToolResult *ret_r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

@@ -14,7 +14,6 @@ extern const Prompt fixture_prompts[];
 #define FIXTURE_SERVER                                                                                        \
 	((Mcp){ .launcher_fd = -1, .checker_fd = -1, .name = "sonde-fixtures", .title = "Fixtures", .version = "1.0.0", \
 		.instructions = "A server for tests.", .tools = fixture_tools, .tools_n = fixture_tools_n,    \
-		.resources = fixture_resources, .prompts = fixture_prompts, .changes = true, .max_runs = 16,  \
-		.max_runs_caller = 4 })
+		.resources = fixture_resources, .prompts = fixture_prompts, .changes = true })
 
 #endif
