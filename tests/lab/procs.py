@@ -23,6 +23,29 @@ class Deadline(Exception):
     """Something took longer than the test allowed."""
 
 
+def parents():
+    """{pid: parent} of all processes that are not zombies."""
+    out = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as f:
+                    state, ppid = f.read().rsplit(")", 1)[1].split()[:2]
+                if state != "Z":
+                    out[int(name)] = int(ppid)
+            except (FileNotFoundError, ProcessLookupError):
+                pass
+    return out
+
+
+def family(pid):
+    """pid and its descendants."""
+    tree, out = parents(), [pid]
+    for p in out:
+        out += [c for c, parent in tree.items() if parent == p]
+    return [p for p in out if p in tree]
+
+
 def wait_for(what, timeout=5.0, step=0.005, why="condition"):
     """Polls what() until it is true; returns its value.  Deadline otherwise."""
     end = time.monotonic() + timeout

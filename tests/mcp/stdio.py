@@ -2,11 +2,10 @@
 """A client of `sonde mcp` over standard input and output, inside a node."""
 import itertools
 import json
-import os
 import subprocess
 import threading
 
-from lab.procs import DIE_WITH_US, wait_for
+from lab.procs import DIE_WITH_US, family, wait_for
 from lab.sonde import sonde_binary
 
 
@@ -101,27 +100,8 @@ class Stdio:
         self.proc.wait()
 
 
-def parents():
-    out = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as f:
-                    out[int(name)] = int(f.read().rsplit(")", 1)[1].split()[1])
-            except (OSError, IndexError):
-                pass
-    return out
-
-
 def descendants(pid):
-    up, found = parents(), []
-    for p in up:
-        q = p
-        while q in up and q != pid:
-            q = up[q]
-        if q == pid and p != pid:
-            found.append(p)
-    return sorted(found)
+    return sorted(p for p in family(pid) if p != pid)
 
 
 def alive(pid):

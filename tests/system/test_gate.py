@@ -13,7 +13,7 @@ from scapy.layers.l2 import ARP, Dot1Q, Ether
 
 from gate_scripts import CLEANUP, IP6, PEER, US, Heard, emit, run, start
 from lab import Lab
-from lab.procs import wait_for
+from lab.procs import family, wait_for
 
 SOFTWARE = "kernel transmit or receive stamp"
 RECAPTURE = "recapture of the sent frame"
@@ -181,20 +181,6 @@ def gate_of(proc):
         if "anon_inode:[timerfd]" in fds:
             return pid
     return None
-
-
-def family(pid):
-    out = [pid]
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as f:
-                    ppid = int(f.read().rsplit(")", 1)[1].split()[1])
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            if ppid in out and int(name) not in out:
-                out.append(int(name))
-    return out
 
 
 def test_our_own_drops_are_counted_and_told(scene):

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from lab import oracle
-from lab.procs import Deadline, wait_for
+from lab.procs import Deadline, family, parents, wait_for
 
 pytestmark = pytest.mark.sonde
 LONG = '''
@@ -16,29 +16,6 @@ ans, unans = sr([IP(dst="10.9.0.2")/UDP(sport=47000 + i, dport=9)/b"x" for i in 
 send(IP(dst="10.9.0.2")/TCP(sport=47100, dport=80, flags="S"))
 print(ping("10.9.0.2", count=1000, interval=0.01).received)
 '''
-
-
-def parents():
-    """{pid: parent} of all processes that are not zombies."""
-    out = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as f:
-                    state, ppid = f.read().rsplit(")", 1)[1].split()[:2]
-                if state != "Z":
-                    out[int(name)] = int(ppid)
-            except (FileNotFoundError, ProcessLookupError):
-                pass
-    return out
-
-
-def family(pid):
-    """pid and its descendants."""
-    tree, out = parents(), [pid]
-    for p in out:
-        out += [c for c, parent in tree.items() if parent == p]
-    return [p for p in out if p in tree]
 
 
 def name_of(pid):

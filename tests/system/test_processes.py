@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from lab.procs import wait_for
-from test_kill import family, has_table
+from lab.procs import family, wait_for
+from test_kill import has_table
 
 pytestmark = pytest.mark.sonde
 CAP_NET_ADMIN = 1 << 12

@@ -10,9 +10,9 @@ import pytest
 
 from gate_scripts import PEER, US, Heard, driver, emit, run, script, start
 from lab import Lab
-from lab.procs import wait_for
+from lab.procs import family, wait_for
 from scapy.layers.inet import ICMP, IP
-from test_gate import CLAIM, ICMP_PEER, UDP_PEER, family
+from test_gate import CLAIM, ICMP_PEER, UDP_PEER
 
 FORBIDDEN = ["open", "socket", "exec", "ptrace", "fork", "clock", "clock_call", "rdtsc", "stdin", "stderr",
              "kill", "mmap", "sendmsg"]

@@ -14,8 +14,7 @@ from scapy.layers.inet import ICMP, IP
 from scapy.layers.l2 import ARP
 
 from lab import Lab, oracle, sonde_binary
-from lab.procs import Deadline, Proc, wait_for
-from test_kill import family
+from lab.procs import Deadline, Proc, family, wait_for
 
 pytestmark = pytest.mark.sonde
 PROGRAM = 'print("got", ping("10.9.0.2", count=1).received)'
