@@ -6,13 +6,14 @@ PREFIX ?= /usr/local
 PY     := /usr/bin/python3
 NPM    := tests/mcp/node_modules/.package-lock.json
 
-.PHONY: all help deps deps-test npm conformance demo check san fuzz bench packetdrill lint install clean
+.PHONY: all help deps deps-test with-tests npm conformance demo check san fuzz bench packetdrill lint install clean
 
 all: $(BUILD)/build.ninja  ## build $(BUILD)/sonde
 	@ninja -C $(BUILD)
 
+# unit tests are built where what they need is installed; `make check` installs it
 $(BUILD)/build.ninja: | deps
-	@meson setup $(BUILD) --prefix $(PREFIX) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }; rm -f $(BUILD).log
+	@meson setup $(BUILD) --prefix $(PREFIX) -Dtests=$$(pkg-config --exists cmocka && echo true || echo false) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }; rm -f $(BUILD).log
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -28,7 +29,11 @@ npm: $(NPM)  ## what tests of the MCP server take from npm, by exact version and
 $(NPM): tests/mcp/package-lock.json | deps-test
 	@cd tests/mcp && npm ci --loglevel error && touch node_modules/.package-lock.json
 
-conformance: deps-test $(NPM) $(BUILD)/build.ninja  ## the conformance suite of MCP, both sets of requirements
+# a build made before cmocka was there has no tests
+with-tests: deps-test $(BUILD)/build.ninja
+	@meson configure $(BUILD) -Dtests=true
+
+conformance: with-tests $(NPM)  ## the conformance suite of MCP, both sets of requirements
 	@ninja -C $(BUILD) tests/mcp/sonde-mcp-fixtures > $(BUILD)/conformance.log || { cat $(BUILD)/conformance.log; exit 1; }
 	@tests/mcp/conformance.py $(BUILD)
 
@@ -47,7 +52,7 @@ fuzz: deps-test  ## each fuzz target for FUZZ_TIME seconds (60), side by side
 bench: deps-test all  ## figures against peers in the same run, as in BENCH.md
 	@$(PY) tests/bench/run.py --sonde $(BUILD)/sonde --judge
 
-packetdrill: $(BUILD)/build.ninja  ## packetdrill's public scripts against our stack; PACKETDRILL=its checkout, built
+packetdrill: with-tests  ## packetdrill's public scripts against our stack; PACKETDRILL=its checkout, built
 	@ninja -C $(BUILD) tests/libsonde_packetdrill.so
 	@$(PY) tests/packetdrill/run.py $(PACKETDRILL) --build $(BUILD)
 

@@ -87,8 +87,8 @@ def unit_tests(title, build, aside=False):
     passed += sum(int(n) for n in re.findall(r"^(\d+) passed, \d+ failed$", text, re.M))
     failed = len(re.findall(r"^\[  FAILED  \] \w+$", text, re.M)) // 2
     failed += sum(int(n) for n in re.findall(r"^\d+ passed, (\d+) failed$", text, re.M))
-    if not ok and failed == 0:
-        failed = 1  # a crash
+    if failed == 0 and not (ok and passed):
+        failed = 1  # a crash, or nothing ran
     Count.add(passed, failed)
     print(f"                   {passed} passed, {failed} failed", flush=True)
     if not ok:
@@ -136,6 +136,8 @@ def build(title, folder, *options, env=None, aside=False):
     if not pathlib.Path(folder, "build.ninja").exists():
         if not step(f"configure {title}", ["meson", "setup", folder, *options], env=env, aside=aside):
             return False
+    elif "-Dtests=true" in options:  # `make` may have left them out
+        step(f"configure {title} with unit tests", ["meson", "configure", folder, "-Dtests=true"])
     return step(f"build {title}", ["ninja", "-C", folder], aside=aside)
 
 
@@ -155,7 +157,7 @@ def other_builds():
 
 def full():
     step("Debian packages for the cross build", ["scripts/deps.sh", "cross"])
-    if not build("with gcc", "build"):
+    if not build("with gcc", "build", "-Dtests=true"):
         return
     unit_tests("unit and language tests", "build")
     # labs mostly wait: what they leave of the processors, the other builds take
@@ -174,7 +176,7 @@ def main():
     if what == "san":
         sanitizers()
     elif what == "unit":
-        if build("with gcc", "build"):
+        if build("with gcc", "build", "-Dtests=true"):
             unit_tests("unit and language tests", "build")
     else:
         full()
