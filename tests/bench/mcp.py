@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an agent waits for: a program checked and a host pinged, from its request over HTTP to
-the answer, and how many checks a second two cores do. Each check is a child of its own, so
-what this machine takes to fork and end one stands beside."""
+the answer, how many checks a second two cores do, and how soon runs end whose clients hang up.
+Each check is a child of its own, so what this machine takes to fork and end one stands beside."""
 import os
 import re
 import statistics
@@ -17,6 +17,7 @@ from lab.procs import build_dir  # noqa: E402
 from lab.sonde import sonde_binary  # noqa: E402
 from lab.state import ledger_init  # noqa: E402
 from over_http import HEADERS, request  # noqa: E402
+from served import PEER, POLICY, US, Served, cut, streams, tables  # noqa: E402
 
 PROGRAM = 'r = ping("10.9.0.2", count=3)\nif r.received < 3:\n    print("lossy", r)\n'
 
@@ -46,9 +47,26 @@ def forks(rounds):
     return statistics.median(times)
 
 
+def hang_up(t, n):
+    """n runs at a time; half of their clients hang up at once."""
+    with Lab() as lab:
+        us, peer = lab.hosts("us", "peer")
+        lab.link(us, peer, f"{US}/24", f"{PEER}/24")
+        us.policy(POLICY.replace("packets=20000", "packets=1000"))
+        ledger_init(us)
+        with Served(us, "--max-runs", n, "--max-runs-caller", n) as server:
+            clients = streams(server, n)
+            seconds = cut(server, clients[::2])
+            t.row(f"{n // 2} of {n} streams cut at once: the last one's run ended after", f"{seconds:.2f} s", "< 1 s", seconds < 1)
+            t.must("no table is left of these", tables(us) == n // 2, f"{tables(us)} tables")
+            for c in clients[1::2]:
+                c.close()
+
+
 def main():
     o = options(__doc__)
     t = Table(o.judge)
+    hang_up(t, scaled(200, o.scale, 20))
     with Lab() as lab:
         us, peer = lab.hosts("us", "peer")
         lab.cable(us, peer, "10.9.0.1/24", "10.9.0.2/24", "delay=0.5ms")

@@ -5,6 +5,7 @@ import ctypes
 import os
 import pathlib
 import re
+import time
 
 from lab import sonde_binary
 from lab.procs import wait_for
@@ -53,6 +54,9 @@ class Served(Server):
         return message["result"]
 
 
+IDLE = 2 + 8  # front, checker, and the children that it forks ahead
+
+
 def runs(server):
     """The launcher's children but for front and checker."""
     return len(pathlib.Path(f"/proc/{server.proc.pid}/task/{server.proc.pid}/children").read_text().split()) - 2
@@ -60,6 +64,27 @@ def runs(server):
 
 # a packet a second, and a word of progress
 LONG = f'for i in range(500):\n    sr1(IP(dst="{PEER}")/ICMP(), timeout=0.1)\n    sleep(1)\n'
+
+
+def streams(server, n):
+    """n clients, each with a LONG run of its own that has told of itself; twenty at a time, since starting is what costs."""
+    out = []
+    while len(out) < n:
+        some = [server.stream("tools/call", name="run_program", arguments={"source": LONG}, _meta={"progressToken": "p"})
+                for _ in range(min(20, n - len(out)))]
+        for c in some:
+            assert b" 200 OK" in c.recv(65536)
+        out += some
+    return out
+
+
+def cut(server, clients):
+    """Seconds from the first of them that hangs up to the end of the last one's run."""
+    left, start = runs(server) - len(clients), time.monotonic()
+    for c in clients:
+        c.close()
+    wait_for(lambda: runs(server) <= left, 60, 0.02, "the end of their runs")
+    return time.monotonic() - start
 
 
 def tables(node):
