@@ -214,34 +214,26 @@ static void in_fin_wait_2(TcpConn *c, int64_t now_ns, TcpSeg *seg)
 	in_established(c, now_ns, seg);
 }
 
-static void in_close_wait(TcpConn *c, int64_t now_ns, TcpSeg *seg)
+/* What came is taken in; whether our FIN is acknowledged by now. */
+static bool fin_acked(TcpConn *c, int64_t now_ns, TcpSeg *seg)
 {
 	if (!checks(c, now_ns, seg))
-		return;
+		return false;
 	tcp_ack_in(c, now_ns, seg);
 	tcp_text_in(c, now_ns, seg);
-	/* A FIN made by hand was acknowledged. */
-	if (c->fin_acked)
-		tcp_end(c, now_ns, TCP_ERR_NONE);
+	return c->fin_acked;
 }
 
 static void in_closing(TcpConn *c, int64_t now_ns, TcpSeg *seg)
 {
-	if (!checks(c, now_ns, seg))
-		return;
-	tcp_ack_in(c, now_ns, seg);
-	tcp_text_in(c, now_ns, seg);
-	if (c->fin_acked)
+	if (fin_acked(c, now_ns, seg))
 		tcp_time_wait(c, now_ns);
 }
 
+/* In CLOSE-WAIT too, where a FIN made by hand can be acknowledged. */
 static void in_last_ack(TcpConn *c, int64_t now_ns, TcpSeg *seg)
 {
-	if (!checks(c, now_ns, seg))
-		return;
-	tcp_ack_in(c, now_ns, seg);
-	tcp_text_in(c, now_ns, seg);
-	if (c->fin_acked)
+	if (fin_acked(c, now_ns, seg))
 		tcp_end(c, now_ns, TCP_ERR_NONE);
 }
 
@@ -265,7 +257,7 @@ TcpStateFn *const tcp_state_fns[TCP_STATE_N] = {
 	[TCP_ESTABLISHED] = in_established,
 	[TCP_FIN_WAIT_1] = in_fin_wait_1,
 	[TCP_FIN_WAIT_2] = in_fin_wait_2,
-	[TCP_CLOSE_WAIT] = in_close_wait,
+	[TCP_CLOSE_WAIT] = in_last_ack,
 	[TCP_CLOSING] = in_closing,
 	[TCP_LAST_ACK] = in_last_ack,
 	[TCP_TIME_WAIT] = in_time_wait,

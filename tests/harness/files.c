@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+enum { FILES = 1024 };
+
 Str files_read(const char *path)
 {
 	FILE *f = fopen(path, "rb");
@@ -75,4 +77,20 @@ static int by_name(const void *x, const void *y)
 void files_sort(char **paths, unsigned n)
 {
 	qsort(paths, n, sizeof *paths, by_name);
+}
+
+int files_each(char **in, int n, bool (*one)(const char *path))
+{
+	static char *paths[FILES];
+	unsigned found = 0, failed = 0;
+
+	for (int i = 0; i < n; i++)
+		found = files_list(in[i], paths, found, FILES);
+	files_sort(paths, found);
+	for (unsigned i = 0; i < found; i++) {
+		failed += !one(paths[i]);
+		free(paths[i]);
+	}
+	printf("%u passed, %u failed\n", found - failed, failed);
+	return failed || !found;
 }

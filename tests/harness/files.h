@@ -21,4 +21,7 @@ uint64_t files_number(Arena *a, Str text, const char *key, uint64_t otherwise);
 unsigned files_list(const char *path, char **ret, unsigned n, unsigned cap);
 void files_sort(char **paths, unsigned n);
 
+/* Runs one() for each program file in and below n paths, by name, and prints "N passed, N failed"; the exit code. */
+int files_each(char **in, int n, bool (*one)(const char *path));
+
 #endif

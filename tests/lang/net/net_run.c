@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MEMORY = 384 << 20, FILES = 1024 };
+enum { MEMORY = 384 << 20 };
 
 typedef struct Run {
 	Arena a;
@@ -219,20 +219,9 @@ static bool run_case(const char *path)
 
 int main(int argc, char **argv)
 {
-	static char *paths[FILES];
-	unsigned n = 0, failed = 0;
+	int first = 1;
 
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "-v") == 0)
-			verbose = true;
-		else
-			n = files_list(argv[i], paths, n, FILES);
-	}
-	files_sort(paths, n);
-	for (unsigned i = 0; i < n; i++) {
-		failed += !run_case(paths[i]);
-		free(paths[i]);
-	}
-	printf("%u passed, %u failed\n", n - failed, failed);
-	return failed || !n;
+	verbose = argc > 1 && strcmp(argv[1], "-v") == 0;
+	first += verbose;
+	return files_each(argv + first, argc - first, run_case);
 }
