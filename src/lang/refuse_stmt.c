@@ -8,36 +8,36 @@
 
 #include <stdio.h>
 
-/* What stands in for a module. */
+/* What stands in for a module; "leave the line out: " comes before it. */
 static const struct {
 	const char *module, *use;
 } modules[] = {
-	{ "scapy", "leave the line out: Scapy's layers, sr, sr1, send and sniff are built in" },
-	{ "time", "leave the line out: sleep(0.5), now(); time stamps are p.time, r.rtt" },
-	{ "random", "leave the line out: randint(a, b), random_bytes(n)" },
-	{ "os", "leave the line out: random_bytes(n); there are no files and no environment" },
-	{ "struct", "leave the line out: pack(fmt, ...), unpack(fmt, b)" },
-	{ "socket", "leave the line out: connect(dst, dport), datagram(dst, dport), resolve(name)" },
-	{ "ssl", "leave the line out: tls(dst, port)" },
-	{ "requests", "leave the line out: http(url)" },
-	{ "urllib", "leave the line out: http(url)" },
-	{ "statistics", "leave the line out: summarize(list) has .avg .median .stdev .p95" },
-	{ "numpy", "leave the line out: summarize(list) has .avg .median .stdev .p95" },
-	{ "math", "leave the line out: abs, round, min, max, sum, x ** 0.5" },
-	{ "ipaddress", "leave the line out: ip(\"10.0.0.1\"), net(\"10.0.0.0/24\")" },
-	{ "collections", "leave the line out: count_by(list, key) counts; d.get(k, 0) gives a default" },
-	{ "itertools", "leave the line out: write the loops, or a comprehension with several `for`" },
-	{ "json", "leave the line out: `sonde run --json` prints results as JSON" },
-	{ "sys", "leave the line out: exit() ends the program" },
-	{ "datetime", "leave the line out: now() and p.time are times, their differences durations" },
-	{ "dns", "leave the line out: resolve(name, type=\"A\")" },
-	{ "typing", "leave the line out: annotations are int, str, ip, list[T], T?" },
-	{ "threading", "leave the line out: connections and loads go on during every wait" },
-	{ "asyncio", "leave the line out: connections and loads go on during every wait" },
-	{ "subprocess", "leave the line out: there are no processes; ping, traceroute and resolve are built in" },
-	{ "argparse", "leave the line out: values come from outside by `param name: type = default`" },
-	{ "logging", "leave the line out: print(...)" },
-	{ "dataclasses", "leave the line out: {\"ttl\": 3, \"addr\": a} is a record" },
+	{ "scapy", "Scapy's layers, sr, sr1, send and sniff are built in" },
+	{ "time", "sleep(0.5), now(); time stamps are p.time, r.rtt" },
+	{ "random", "randint(a, b), random_bytes(n)" },
+	{ "os", "os.urandom(n) is random_bytes(n); there are no files and no environment" },
+	{ "struct", "pack(fmt, ...), unpack(fmt, b)" },
+	{ "socket", "connect(dst, dport), datagram(dst, dport), resolve(name)" },
+	{ "ssl", "tls(dst, port)" },
+	{ "requests", "http(url)" },
+	{ "urllib", "http(url)" },
+	{ "statistics", "summarize(list) has .avg .median .stdev .p95" },
+	{ "numpy", "summarize(list) has .avg .median .stdev .p95" },
+	{ "math", "abs, round, min, max, sum, x ** 0.5" },
+	{ "ipaddress", "ip(\"10.0.0.1\"), net(\"10.0.0.0/24\")" },
+	{ "collections", "count_by(list, key) counts; d.get(k, 0) gives a default" },
+	{ "itertools", "write the loops, or a comprehension with several `for`" },
+	{ "json", "`sonde run --json` prints results as JSON" },
+	{ "sys", "exit() ends the program" },
+	{ "datetime", "now() and p.time are times, their differences durations" },
+	{ "dns", "resolve(name, type=\"A\")" },
+	{ "typing", "annotations are int, str, ip, list[T], T?" },
+	{ "threading", "connections and loads go on during every wait" },
+	{ "asyncio", "connections and loads go on during every wait" },
+	{ "subprocess", "there are no processes; ping, traceroute and resolve are built in" },
+	{ "argparse", "values come from outside by `param name: type = default`" },
+	{ "logging", "print(...)" },
+	{ "dataclasses", "{\"ttl\": 3, \"addr\": a} is a record" },
 };
 
 static bool ends_line(const Tok *t)
@@ -175,7 +175,7 @@ static void refuse_import(Parser *p, NodeVec *out)
 	d->hint = STR("leave the line out; the reference names all there is");
 	for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
 		if (str_is(module, modules[i].module))
-			d->hint = str_c(modules[i].use);
+			d->hint = str_printf(p->a, "leave the line out: %s", modules[i].use);
 	fix_remove(p, d, t);
 	read_import(p);
 }
