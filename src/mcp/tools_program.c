@@ -2,6 +2,7 @@
  *
  * The tools of the language: run, check, read on.
  */
+#include "base/exits.h"
 #include "mcp/handles.h"
 #include "mcp/tool_args.h"
 #include "mcp/tool_probe.h"
@@ -16,6 +17,7 @@ enum {
 	SHOWN = 8000,	      /* bytes of output in one answer */
 	RESULTS_SHOWN = 16384, /* bytes of result objects in one answer */
 	RUN_SECONDS = 60,
+	FIX_SHOWN = 120, /* bytes of source that a fix replaces */
 };
 
 typedef struct Program {
@@ -92,7 +94,29 @@ static const char *text_of(json_t *o, const char *name)
 	return s ? s : "";
 }
 
-static void say_diagnostics(Text *out, json_t *list)
+/* Where, by the words that stand there. */
+static void say_fix(Text *out, json_t *fix, const char *source)
+{
+	json_t *span = json_object_get(fix, "span");
+	size_t from = (size_t)json_integer_value(json_object_get(span, "from")), to = (size_t)json_integer_value(json_object_get(span, "to"));
+	const char *text = text_of(fix, "text");
+	int n = to >= from && to <= strlen(source) && to - from <= FIX_SHOWN ? (int)(to - from) : -1;
+
+	text_add(out, json_is_true(json_object_get(fix, "widening"))
+			      ? "  fix that asks for more rights: a person decides, do not apply it by yourself: "
+			      : "  fix: ");
+	if (n < 0)
+		text_add(out, "bytes %zu to %zu become `%s`\n", from, to, text);
+	else if (n == 0)
+		text_add(out, "insert `%s` at %lld:%lld\n", text, (long long)json_integer_value(json_object_get(span, "line")),
+			 (long long)json_integer_value(json_object_get(span, "col")));
+	else if (*text)
+		text_add(out, "`%.*s` becomes `%s`\n", n, source + from, text);
+	else
+		text_add(out, "delete `%.*s`\n", n - (source[to - 1] == '\n'), source + from);
+}
+
+static void say_diagnostics(Text *out, json_t *list, const char *source)
 {
 	json_t *d;
 	size_t i;
@@ -105,13 +129,19 @@ static void say_diagnostics(Text *out, json_t *list)
 			 text_of(d, "message"));
 		if (*text_of(d, "hint"))
 			text_add(out, "  hint: %s\n", text_of(d, "hint"));
-		if (!fix)
-			continue;
-		if (json_is_true(json_object_get(fix, "widening")))
-			text_add(out, "  fix that asks for more rights: a person decides, do not apply it by yourself: %s\n", text_of(fix, "text"));
-		else
-			text_add(out, "  fix: %s\n", text_of(fix, "text"));
+		if (fix)
+			say_fix(out, fix, source);
 	}
+}
+
+static void say_errors(Text *out, json_t *list)
+{
+	size_t n = 0, i;
+	json_t *d;
+
+	json_array_foreach (list, i, d)
+		n += strcmp(text_of(d, "severity"), "error") == 0;
+	text_add(out, "%zu error%s: nothing runs before %s mended", n, n == 1 ? "" : "s", n == 1 ? "it is" : "all are");
 }
 
 /* What it may send, in a line. */
@@ -128,7 +158,6 @@ static void say_manifest(Text *out, json_t *manifest)
 			text_add(out, "%s %s to %s", i ? "," : ":", text_of(e, "protocol"), text_of(e, "peer"));
 	if (n > 6)
 		text_add(out, " and %zu more", n - 6);
-	text_add(out, "\n");
 }
 
 bool work_check_program(Call *c, const Tool *t, json_t *args, ToolResult *ret_r)
@@ -152,9 +181,9 @@ bool work_check_program(Call *c, const Tool *t, json_t *args, ToolResult *ret_r)
 		if (ok)
 			say_manifest(&summary, json_object_get(check, "manifest"));
 		else
-			text_add(&summary, "%zu diagnostics; nothing can run before they are mended\n", json_array_size(diags));
-		text_add(&all, "%s: %s", ok ? "ok" : "not ok", summary.p ? summary.p : "sends nothing\n");
-		say_diagnostics(&all, diags);
+			say_errors(&summary, diags);
+		text_add(&all, "%s: %s\n", ok ? "ok" : "not ok", summary.p ? summary.p : "sends nothing");
+		say_diagnostics(&all, diags, p.text);
 		text_add(&all, "program_id %s", p.id);
 		tool_text(ret_r, all.p ? all.p : "");
 		ret_r->structured = json_pack("{s:b, s:s, s:O, s:s, s:s}", "ok", ok, "summary", summary.p ? summary.p : "", "diagnostics",
@@ -189,6 +218,22 @@ static json_t *labelled(json_t *piece)
 		json_object_set_new(one, "origin", json_string(from.p));
 	free(from.p);
 	return one;
+}
+
+/* Behind the others; with the last one, if it says the same of both. */
+static void add_piece(json_t *all, json_t *one)
+{
+	json_t *last = json_array_get(all, json_array_size(all) - 1);
+	Text both = { 0 };
+
+	if (!last || strcmp(text_of(last, "label"), text_of(one, "label")) || strcmp(text_of(last, "origin"), text_of(one, "origin"))) {
+		json_array_append_new(all, one);
+		return;
+	}
+	text_add(&both, "%s%s", text_of(last, "text"), text_of(one, "text"));
+	json_object_set_new(last, "text", json_string(both.p ? both.p : ""));
+	free(both.p);
+	json_decref(one);
 }
 
 /* How many bytes of s are whole characters, at most `most`. */
@@ -338,10 +383,21 @@ static int64_t limit(json_t *limits, const char *name, int64_t otherwise)
 	return json_object_get(limits, name) ? json_integer_value(json_object_get(limits, name)) : otherwise;
 }
 
+static const char *exit_meaning(json_int_t code)
+{
+#define EXIT_CASE(id, number, text) case number: return text;
+	switch (code) {
+		EXITS(EXIT_CASE)
+	}
+#undef EXIT_CASE
+	return "no exit of Sonde's";
+}
+
 static void say_summary(Text *out, json_t *run)
 {
 	json_t *gate = json_object_get(json_object_get(run, "stats"), "gate"), *error = json_object_get(run, "error"), *w;
 	const char *hash = json_string_value(json_object_get(json_object_get(run, "approval"), "hash"));
+	json_int_t code = json_integer_value(json_object_get(run, "exit")), packets = json_integer_value(json_object_get(gate, "packets"));
 	size_t i;
 
 	if (json_is_true(json_object_get(run, "deadline")))
@@ -350,13 +406,15 @@ static void say_summary(Text *out, json_t *run)
 		text_add(out, "policy wants a person for this: `sonde approve %s` on the server, then call again. Nothing was sent. ", hash);
 	if (error)
 		text_add(out, "%s: %s. ", text_of(error, "code"), text_of(error, "message"));
-	if (json_integer_value(json_object_get(run, "exit")) == 3 && !hash)
+	if (code == SONDE_EXIT_POLICY && !hash)
 		text_add(out, "Policy refuses this; the operator can allow it, do not try to get around it. ");
-	text_add(out, "exit %lld; %lld packets, %lld bytes sent", (long long)json_integer_value(json_object_get(run, "exit")),
-		 (long long)json_integer_value(json_object_get(gate, "packets")), (long long)json_integer_value(json_object_get(gate, "bytes")));
+	text_add(out, "exit %lld (%s)", (long long)code, exit_meaning(code));
+	if (packets)
+		text_add(out, "; %lld packets, %lld bytes sent", (long long)packets, (long long)json_integer_value(json_object_get(gate, "bytes")));
+	else
+		text_add(out, "; nothing was sent");
 	json_array_foreach (json_object_get(run, "warnings"), i, w)
 		text_add(out, "%s%s", i ? ", " : "; warnings: ", text_of(w, "code"));
-	text_add(out, "\n");
 }
 
 static void say_warnings(Text *out, json_t *run)
@@ -429,11 +487,11 @@ static void say_run(Call *c, json_t *run, const Program *p, ToolResult *ret_r)
 	size_t i, end;
 
 	json_array_foreach (json_object_get(run, "output"), i, piece)
-		json_array_append_new(all, labelled(piece));
+		add_piece(all, labelled(piece));
 	shown = cut(all, 0, &end);
 	say_summary(&summary, run);
-	text_add(&words, "%s", summary.p ? summary.p : "");
-	say_diagnostics(&words, json_object_get(run, "diagnostics"));
+	text_add(&words, "%s\n", summary.p ? summary.p : "");
+	say_diagnostics(&words, json_object_get(run, "diagnostics"), p->text);
 	say_warnings(&words, run);
 	text_add(&words, "program_id %s", p->id);
 	tool_text(ret_r, words.p ? words.p : "");
@@ -456,7 +514,7 @@ static void say_run(Call *c, json_t *run, const Program *p, ToolResult *ret_r)
 	/* a program that was stopped by a bound has said what it could: the caller reads it as an answer */
 	json_int_t code = json_integer_value(json_object_get(run, "exit"));
 
-	ret_r->is_error = code != 0 && code != 4 && code != 130;
+	ret_r->is_error = code != SONDE_EXIT_OK && code != SONDE_EXIT_BUDGET && code != SONDE_EXIT_INTERRUPTED;
 }
 
 bool work_run_program(Call *c, const Tool *t, json_t *args, ToolResult *ret_r)

@@ -294,13 +294,13 @@ def test_a_fault_comes_with_its_fix(server):
     got = server.call("check_program", source="print(pong('10.20.2.2'))\n")
     s = got["structuredContent"]
     assert not s["ok"] and s["diagnostics"][0]["code"] == "E-NAME" and s["diagnostics"][0]["fix"]["text"] == "ping"
-    assert "fix: ping" in text(got)
+    assert "fix: `pong` becomes `ping`" in text(got)
     # one that asks for more is marked, for an agent must not apply it by itself
     got = server.call("check_program", source='for h in traceroute("10.20.2.2"):\n    if h.addr:\n        ping(h.addr, count=1)\n')
     assert [d for d in got["structuredContent"]["diagnostics"] if d.get("fix", {}).get("widening")]
     assert "do not apply it by yourself" in text(got)
     got = server.call("run_program", source="print(pong('10.20.2.2'))\n")
-    assert got["isError"] and got["structuredContent"]["exit"] == 2 and "fix: ping" in text(got)
+    assert got["isError"] and got["structuredContent"]["exit"] == 2 and "fix: `pong` becomes `ping`" in text(got)
 
 
 def test_a_peers_words_stand_apart(server):
