@@ -9,6 +9,7 @@
 #include "cmd/ledgers.h"
 #include "gate/run.h"
 #include "sys/clock.h"
+#include "sys/packet.h"
 #include "sys/proc.h"
 #include "sys/sandbox.h"
 #include "sys/state.h"
@@ -548,6 +549,7 @@ int mcp_serve(const McpOptions *o)
 	l.signal_fd = catch_signals();
 	if (l.self_fd < 0 || l.signal_fd < 0 || proc_channel(l.check))
 		return cmd_fail(SONDE_EXIT_ENVIRONMENT, "the processes of sonde mcp can't be started: %s", strerror(errno));
+	packet_warm_up(); /* kept open: the first frames of a run have their stamps, however busy the host is */
 	code = start_checker(&l);
 	if (!code)
 		code = start_front(&l);
