@@ -6,6 +6,7 @@
 #include "cmd/cmd.h"
 
 #include "deal/manifest.h"
+#include "lang/decl.h"
 #include "lib/lib.h"
 #include "probe/warnings.h"
 #include "vm/builtins.h"
@@ -141,28 +142,56 @@ static void doc_layer(Str topic, Sb *out)
 		wire_doc(p->id, out);
 }
 
+/* Of each word of a policy a line that could stand in one, and what it says. */
+static const struct {
+	const char *line, *text;
+} policy_words[DECL_N] = {
+	[DECL_BUDGET] = { "budget(packets=20000, time=120, peer_rate=100)", "bounds; what a program declares above one is refused:" },
+	[DECL_REACH] = { "reach(\"10.0.0.0/8\", tcp=[80, (8000, 8100)], udp=[53], icmp=True)",
+			 "to whom what may be sent, and nothing else; the words that a peer alone does not give:" },
+	[DECL_DENY] = { "deny(\"10.9.0.0/16\", tcp=[22])", "of what is in reach, what is not; with a peer alone, all of it" },
+	[DECL_ZONE] = { "zone(\"acme.corp\")", "names that may be looked up and told to servers, all below it too; zone(all): any" },
+	[DECL_RESOLVER] = { "resolver(\"10.0.0.53\")", "who is asked for names" },
+	[DECL_SPOOF] = { "spoof(\"10.20.4.1\", rate=100, max=250)",
+			 "sources that are not ours, which their owner knows of: frames a second, and in all; 10 and 100 if not said" },
+	[DECL_REFLECT] = { "reflect(payload, src=\"10.0.0.5\", dst=\"10.0.0.6\", max=64)",
+			   "what one peer said may be sent to another, in this field and so many bits" },
+	[DECL_CAPTURE] = { "capture(\"tcp port 80\")", "traffic that is not the run's own; capture(all): all" },
+	[DECL_LISTEN] = { "listen(8080, \"10.0.0.0/8\")", "a port of this host that programs may open, and for whom" },
+	[DECL_APPROVE] = { "approve(spoof, capture, listen, leak=512, reach=\"10.9.0.0/16\", runs=1)",
+			   "what a person has to approve first (`sonde approve`), and for how many runs that is good" },
+	[DECL_APPROVE_BY_FORM] = { "approve_by_form()", "of agents: what the client says its user said is a person's word" },
+	[DECL_MAY_FOLLOW] = { "may_follow(\"10.1.0.0/16\", \"10.2.0.0/16\")",
+			      "of agents: a session that was shown content of the first may still send to the second. Without it, only "
+			      "to the peer whose content it was; both the same: within that network" },
+	[DECL_OUTPUT] = { "output(\"measurements\")",
+			  "<content from PEER> is shown for what peers sent; times, losses and whether they answered stay" },
+	[DECL_RELAY] = { "relay(\"10.0.0.80\")", "a peer that passes on what it gets: what came from it does not go back to it" },
+	[DECL_ALLOW_SELF] = { "allow_self(\"127.0.0.0/8\")", "this host's own addresses, loopback, link-local ones" },
+	[DECL_INSECURE_DEV] = { "insecure_dev()", "a kernel without part of the sandbox will do; for work on Sonde" },
+};
+
+static void doc_word(DeclWord w, Sb *out)
+{
+	sb_printf(out, "%s\n    %s\n", policy_words[w].line, policy_words[w].text);
+}
+
 static void doc_policy(Sb *out)
 {
-	sb_cstr(out, "budget(...)\n");
+	doc_word(DECL_BUDGET, out);
 #define ROW_(id, name, dflt, ceiling, unit, text)                                                                    \
 	sb_printf(out, "    %-14s %s (%s)%s\n", name, text, unit, (dflt) ? "; default " #dflt : "");
 	BOUNDS(ROW_)
 #undef ROW_
-	sb_cstr(out, "reach(peer, tcp=[80, (8000, 8100)], udp=[53], icmp=True, ...), deny(...)\n"
-		     "    what a program may send to whom; the words that a peer alone does not give:\n");
+	doc_word(DECL_REACH, out);
 #define ROW_(id, name, text) sb_printf(out, "    %-14s %s\n", name, text);
 	REACH_WORDS(ROW_)
 #undef ROW_
-	sb_cstr(out, "    vlan=[10]      tagged frames\n    other=[89]     other IP protocols\n"
-		     "zone(\"acme.corp\") or zone(all)    names that may be looked up\n"
-		     "resolver(\"10.0.0.53\")            who is asked\n"
-		     "spoof(addr, rate=, max=)          sources that are not ours\n"
-		     "capture(\"filter\") or capture(all) traffic that is not ours\n"
-		     "approve_by_form()                 of agents: what the client says its user said is a person's word\n"
-		     "allow_self(...)                   this host itself\n"
-		     "approve(spoof, capture, listen, leak=512, reach=NET, runs=1)\n"
-		     "                                  what a person has to approve (`sonde approve`), and for how many runs\n"
-		     "Files: /etc/sonde/policy.sonde (root's), --policy FILE, SONDE_POLICY: all hold at once.\n");
+	sb_cstr(out, "    vlan=[10]      tagged frames\n    other=[89]     other IP protocols\n");
+	for (int w = 0; w < DECL_N; w++)
+		if (w != DECL_BUDGET && w != DECL_REACH)
+			doc_word((DeclWord)w, out);
+	sb_cstr(out, "Files: /etc/sonde/policy.sonde (root's), --policy FILE, SONDE_POLICY: all hold at once.\n");
 }
 
 /* ---- warnings ---- */

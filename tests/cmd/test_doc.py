@@ -53,6 +53,22 @@ def test_builtins_page_is_the_tables():
         assert pages[name] == doc(name).stdout
 
 
+def test_each_word_of_a_policy_is_explained_by_a_line_that_is_one(tmp_path):
+    """The words are those of guardrails.md 2; the parser reads the lines."""
+    design = (ROOT / "doc" / "design" / "guardrails.md").read_text()
+    section = design[design.index("\n## 2. Policy"):design.index("\nBuilt in, when no file")]
+    words = set(re.findall(r"`(\w+)\(", section)) | {"approve_by_form", "insecure_dev"}
+    lines = re.findall(r"^(([a-z_]+)\(.*\))\n    \S", doc("policy").stdout, re.M)
+    assert {w for _, w in lines} == words and len(lines) == len(words) > 12
+    known = re.search(r"DECL_WORDS\(X\)(.*?)\n\n", (ROOT / "src" / "lang" / "decl.h").read_text(), re.S)[1]
+    assert set(re.findall(r'"(\w+)", (?:true|false), true', known)) == words
+    for line, word in lines:
+        policy = tmp_path / f"{word}.sonde"
+        policy.write_text(line + "\n")
+        said = subprocess.run([sonde_binary(), "policy", "check", policy], capture_output=True, text=True, timeout=30)
+        assert said.returncode == 0, (line, said.stdout, said.stderr)
+
+
 def test_each_warning_has_a_page():
     for code in warnings():
         page = doc(code)
