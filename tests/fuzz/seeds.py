@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the corpora that the fuzzers of capture files and of what outlives a run start from."""
 import hashlib
+import ipaddress
 import pathlib
 import struct
 
@@ -45,6 +46,32 @@ def approval():
     return b"SONDE-APPROVAL-1\n" + b"".join(struct.pack(">I", len(p)) + p for p in parts) + struct.pack(">I", 1)
 
 
+def session():
+    def record(kind, body):
+        return struct.pack(">BH", kind, len(body)) + body
+
+    def ip(z):
+        a = ipaddress.ip_address(z)
+        return bytes([a.version]) + a.packed
+
+    def ports(*pairs):
+        return struct.pack(">H", len(pairs)) + b"".join(struct.pack(">HH", *p) for p in pairs)
+
+    def had(lo, hi, flags=1, words=0, tcp=(), udp=(), vlan=()):
+        return record(2, ip(lo) + ip(hi) + struct.pack(">BI4Q", flags, words, 0, 0, 0, 0) + ports(*tcp) + ports(*udp)
+                      + struct.pack(f">H{len(vlan)}H", len(vlan), *vlan))
+
+    def name(z, text):
+        return b"\2" + ip(z) + ip(z) + struct.pack(">H", len(text)) + text
+
+    peer, other = "10.0.0.1", "2001:db8::1"
+    shown = [b"\0", b"\1" + ip(peer) + ip("10.0.0.3"), name(peer, b"acme.corp") + name("10.0.0.2", b"acme.corp"),
+             b"\2\0\0\0\1x", b"\1" + ip(other) + ip("2001:db8::ff")]
+    before = (had(peer, peer, tcp=[(80, 80)], udp=[(9, 9), (53, 99)]) + had("10.0.0.0", "10.0.0.3", 7, 2 ** 31, vlan=[10])
+              + had(other, other) + record(3, b"name acme.corp") + record(3, b"spoof 10.0.0.77") + record(4, struct.pack(">q", 8)))
+    return [before, *shown, *(before + record(1, x) for x in shown), record(1, b"") + before, before[:-3], record(9, b"")]
+
+
 def write(target, items):
     folder = FUZZ / target
     folder.mkdir(exist_ok=True)
@@ -55,6 +82,7 @@ def write(target, items):
 def main():
     write("pcap", [pcap(link, frame) for link, frame in FRAMES.items()]
           + [pcap(1, ETHER, ">"), pcap(1, ETHER, "<", 0xA1B23C4D), pcapng(1, ETHER), pcapng(276, FRAMES[276])])
+    write("session", session())
     write("state", [b"\0uid 1000" + b"\0" * 56 + struct.pack("<q", 9) + b"\1\0" * 40, b"\1" + log_lines(), b"\2" + approval()])
 
 
