@@ -17,7 +17,6 @@
 
 enum { TEXT_PIECE = 32 * 1024 }; /* bytes of output in one message */
 
-static const ProgTold nothing;
 
 typedef struct Process {
 	const EngineJob *job;
@@ -180,26 +179,6 @@ static EngineConfig config(Process *p, const Budget *b)
 	return c;
 }
 
-/* The message of a program's error may hold what was received. */
-static void fail_told(Process *p, Engine *e, const ProgTold *told, const VmError *err, int exit)
-{
-	static const ProgTold anything = { .level = LABEL_CONTENT, .any = true };
-	uint8_t buf[WHENCE_BYTES];
-
-	if (err->received)
-		told = &anything;
-	bool hide = told->level == LABEL_CONTENT && engine_measurements(e);
-
-	say(p, &(Msg){ .type = MSG_FAIL,
-		       .fail = { .exit = (uint8_t)exit,
-				 .from = err->span.from,
-				 .to = err->span.to,
-				 .code = str_bytes(str_c(err->code)),
-				 .message = str_bytes(hide ? STR("what went wrong is content, which this policy keeps back") : err->message),
-				 .label = hide ? LABEL_CLEAN : told->level,
-				 .origin = hide ? (Bytes){ 0 } : engine_whence(e, told, false, buf) } });
-}
-
 static int run_program(Process *p, Engine *e, const Program *program)
 {
 	VmHost host = { 0 };
@@ -207,18 +186,18 @@ static int run_program(Process *p, Engine *e, const Program *program)
 	engine_host(e, &host);
 	Vm *vm = vm_new(&p->arena, program, &host);
 
-	engine_told_all(e, program, false);
+	engine_told_before(e, program);
 	int exit = vm_run(vm);
 	const VmError *err = vm_error(vm);
 
-	engine_told_all(e, program, true);
+	engine_told_after(e, program);
 	engine_leak_used(e, vm_leak_used(vm));
 	if (vm_output_cut(vm))
 		say(p, &(Msg){ .type = MSG_STAT,
 			       .stat = { .group = str_bytes(STR("output")),
 					 .json = str_bytes(str_printf(&p->arena, "{\"cut\":%llu}", (unsigned long long)vm_output_cut(vm))) } });
 	if (err->set && err->code && err->code[0])
-		fail_told(p, e, exit == SONDE_EXIT_RUNTIME ? &program->told_error : &nothing, err, exit);
+		engine_told_error(e, program, err, exit);
 	return exit;
 }
 

@@ -53,6 +53,7 @@ static void reach(Facts *f, const Label *l, const Label *peers, const Node *at)
 
 	if (!l || f->silent)
 		return;
+	label_told_sent(f, l);
 	for (uint16_t i = 0; i < l->ns; i++) {
 		Site *s = &ls->site.p[l->site[i]];
 

@@ -51,7 +51,7 @@ struct Labels {
 	const Node *end_paid; /* what may end the run matters to others: where */
 	LabelCost *cost;      /* by node id; NULL: there are none */
 	ToldSite **told;      /* by node id of a call that prints; NULL: there are none */
-	const Label *told_all, *told_error;
+	const Label *told_all, *told_sent, *told_error;
 };
 
 /* A growing set of numbers, sorted. */
@@ -72,6 +72,8 @@ const Label *label_answers(Facts *f, const Fact *answers);
 const Node *label_loads_cut(Facts *f);
 /* Who was waited for since then. */
 const Label *label_waited_since(Facts *f, uint64_t gen);
+/* Of an emission that l chose: statistics count it. */
+void label_told_sent(Facts *f, const Label *l);
 /* Of an error that l tells about. */
 void label_told_error(Facts *f, const Label *l);
 void label_told_finish(Facts *f, LabelMarks *marks);

@@ -29,7 +29,7 @@ typedef struct LabelMarks {
 	uint8_t *test;	  /* each evaluation is paid by a bit */
 	LabelCost *cost;  /* of a call: paid before it */
 	LabelTold *told;  /* of a call that prints */
-	ProgTold told_all, told_error;
+	ProgTold told_all, told_sent, told_error;
 } LabelMarks;
 
 #endif

@@ -92,6 +92,12 @@ void label_told_anywhere(Facts *f)
 	f->labels->told_all = label_join(f, f->labels->told_all, label_any(f, LABEL_CONTENT));
 }
 
+void label_told_sent(Facts *f, const Label *l)
+{
+	if (!f->frame->lib) /* how often a verb sends is what it measures */
+		f->labels->told_sent = label_join(f, f->labels->told_sent, lasting(f, l));
+}
+
 void label_told_error(Facts *f, const Label *l)
 {
 	f->labels->told_error = label_join(f, f->labels->told_error, lasting(f, l));
@@ -172,6 +178,7 @@ void label_told_finish(Facts *f, LabelMarks *marks)
 	Labels *ls = f->labels;
 
 	marks->told_all = told_row(f, ls->told_all, ls->told_all);
+	marks->told_sent = told_row(f, ls->told_sent, ls->told_sent);
 	marks->told_error = told_row(f, ls->told_error, ls->told_error);
 	if (!ls->told)
 		return;

@@ -676,6 +676,7 @@ static Program *program(Lower *lo)
 	p->ntold = lo->told.n;
 	p->told = lo->told.p;
 	p->told_all = lo->in->marks ? lo->in->marks->told_all : (ProgTold){ 0 };
+	p->told_sent = lo->in->marks ? lo->in->marks->told_sent : (ProgTold){ 0 };
 	p->told_error = lo->in->marks ? lo->in->marks->told_error : (ProgTold){ 0 };
 	return p;
 }

@@ -138,7 +138,7 @@ static void start(Fake *f)
 	for (uint32_t i = 0; i < f->resolver.n; i++)
 		now_event(f, (Msg){ .type = MSG_RESOLVER, .resolver = { f->resolver.p[i] } });
 	fake_peers_start(f);
-	now_event(f, (Msg){ .type = MSG_GO, .go = { 1800000000 * NS_PER_S, f->seed, f->limit_time, f->leak, false } });
+	now_event(f, (Msg){ .type = MSG_GO, .go = { 1800000000 * NS_PER_S, f->seed, f->limit_time, f->leak, f->measurements } });
 }
 
 /* ---- requests ---- */

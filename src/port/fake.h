@@ -14,7 +14,7 @@
  *   pin www.acme.corp 10.0.0.80           a name that the loader has looked up
  *   resolver 10.0.0.53
  *   ports 64                              own UDP and TCP ports handed out, from 61000 up
- *   limit packets 100 time 60s leak 1024  what the budget allows
+ *   limit packets 100 time 60s leak 1024 measurements   what the budget allows; and no content is printed
  *   local queue 20ms drops 3              frames wait that long in our own queue; frames that our capture loses
  *   local backlog 3 step 5s early 1ms unstamped   frames that the gate loses; a step of the clock in place of a
  *                                         frame; receive stamps that come before their time; no stamps at all

@@ -424,6 +424,8 @@ static void line_limit(Words *w)
 			w->f->limit_time = read_duration(w);
 		else if (str_is(s, "leak"))
 			w->f->leak = read_uint(w);
+		else if (str_is(s, "measurements"))
+			w->f->measurements = true;
 		else
 			w->bad = true;
 	}

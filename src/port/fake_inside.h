@@ -146,6 +146,7 @@ struct Fake {
 	uint32_t limit_packets;
 	int64_t limit_time, local_queue;
 	uint64_t leak; /* bits */
+	bool measurements;
 	uint32_t drops; /* of the capture: the first frames */
 	uint32_t dropped;
 	uint32_t backlog; /* likewise: by the gate, for the engine is slow */

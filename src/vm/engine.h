@@ -21,7 +21,6 @@
 #define SONDE_VM_ENGINE_H
 
 #include "deal/port.h"
-#include "deal/whence.h"
 #include "vm/vm.h"
 
 typedef struct Engine Engine;
@@ -46,12 +45,12 @@ void engine_leak_used(Engine *e, uint64_t bits);
 /* After engine_start: sinks, seed, hooks and the network rows. */
 void engine_host(Engine *e, VmHost *ret_host);
 
-/* Whose packets went into it, packed (deal/whence.h); `peer`: it is text of a peer. */
-Bytes engine_whence(const Engine *e, const ProgTold *told, bool peer, uint8_t buf[WHENCE_BYTES]);
-/* Content is not printed in this run. */
-bool engine_measurements(const Engine *e);
-/* Before the run and behind it: what it tells that something is printed, or is not. */
-void engine_told_all(Engine *e, const Program *p, bool end);
+/* Before the run, what it tells by what is not printed, by how much it sends and by where it
+ * ends; behind it, that something was kept back. */
+void engine_told_before(Engine *e, const Program *p);
+void engine_told_after(Engine *e, const Program *p);
+/* To the sink, why it ended: the message may hold what was received. */
+void engine_told_error(Engine *e, const Program *p, const VmError *err, int exit);
 
 /* Resets what is half open, writes warnings and statistics to the sink, says END. */
 void engine_finish(Engine *e, int exit);

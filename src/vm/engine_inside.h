@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "deal/whence.h"
 #include "probe/expert.h"
 #include "probe/identity.h"
 #include "probe/match.h"
@@ -365,6 +366,9 @@ Value net_received_packet(Engine *e, Vm *vm, const Arrival *a);
 /* The name of an interface given as iface=; NULL where it was left out. */
 bool net_iface(Engine *e, Vm *vm, Value v, const HostIface **ret_iface);
 bool net_rate(Vm *vm, Value v, Value inter, double *ret_rate);
+
+/* Whose packets went into it, packed (deal/whence.h); `peer`: it is text of a peer. */
+Bytes engine_whence(const Engine *e, const ProgTold *told, bool peer, uint8_t buf[WHENCE_BYTES]);
 
 /* ---- tables for the VM (net_*.c) ---- */
 

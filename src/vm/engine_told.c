@@ -6,6 +6,8 @@
 #include "vm/engine_inside.h"
 #include "vm/out.h"
 
+#include "base/exits.h"
+
 static void addrs(Writer *w, bool *fits, Ip lo, Ip hi)
 {
 	*fits &= whence_put(w, &(Whence){ .kind = WHENCE_ADDRS, .lo = lo, .hi = hi });
@@ -54,11 +56,6 @@ Bytes engine_whence(const Engine *e, const ProgTold *told, bool peer, uint8_t bu
 	return wr_done(&w);
 }
 
-bool engine_measurements(const Engine *e)
-{
-	return e->measurements;
-}
-
 static void tell(Engine *e, const ProgTold *told, Str text)
 {
 	uint8_t buf[WHENCE_BYTES];
@@ -81,12 +78,44 @@ static void tell_instead(Engine *e, const ProgTold *told)
 	tell(e, told, sb_done(&out));
 }
 
-void engine_told_all(Engine *e, const Program *p, bool end)
+static void tell_that(Engine *e, const ProgTold *told)
 {
-	if (p->told_all.level == LABEL_CONTENT && !end && !e->measurements)
-		tell(e, &p->told_all, (Str){ 0 });
-	if (p->told_error.level == LABEL_CONTENT && !end && !e->measurements)
-		tell(e, &p->told_error, (Str){ 0 });
-	if (p->told_all.level == LABEL_CONTENT && end && e->measurements)
+	if (told->level == LABEL_CONTENT)
+		tell(e, told, (Str){ 0 });
+}
+
+void engine_told_before(Engine *e, const Program *p)
+{
+	const ProgTold *all[] = { &p->told_sent, &p->told_all, &p->told_error };
+
+	for (unsigned i = 0; i < (e->measurements ? 1 : 3); i++)
+		tell_that(e, all[i]);
+}
+
+void engine_told_after(Engine *e, const Program *p)
+{
+	if (p->told_all.level == LABEL_CONTENT && e->measurements)
 		tell_instead(e, &p->told_all);
+}
+
+void engine_told_error(Engine *e, const Program *p, const VmError *err, int exit)
+{
+	static const ProgTold nothing = { .level = LABEL_CLEAN }, anything = { .level = LABEL_CONTENT, .any = true };
+	const ProgTold *told = err->received ? &anything : exit == SONDE_EXIT_RUNTIME ? &p->told_error : &nothing;
+	bool hide = told->level == LABEL_CONTENT && e->measurements;
+	uint8_t buf[WHENCE_BYTES];
+	Msg m = { .type = MSG_FAIL,
+		  .fail = { .exit = (uint8_t)exit,
+			    .from = err->span.from,
+			    .to = err->span.to,
+			    .code = str_bytes(str_c(err->code)),
+			    .message = str_bytes(hide ? STR("what went wrong is content, which this policy keeps back") : err->message) } };
+
+	if (e->measurements) /* how far it came is told */
+		tell_that(e, &p->told_error);
+	if (!hide) {
+		m.fail.label = told->level;
+		m.fail.origin = engine_whence(e, told, false, buf);
+	}
+	e->config.sink(e->config.sink_ctx, &m);
 }

@@ -93,6 +93,7 @@ typedef struct Program {
 	uint32_t ntold;
 	const ProgTold *told;	    /* TOLD: of a call, then of each of its values */
 	ProgTold told_all;	    /* that something is printed, or is not */
+	ProgTold told_sent;	    /* of how much it sends, which statistics say */
 	ProgTold told_error;	    /* of an error's message */
 	uint32_t nreflect;
 	const int64_t *reflect_max; /* bits that each reflect() of the program allows */

@@ -69,28 +69,6 @@ static unsigned step = 1; /* between the values that are tried */
 
 /* ---- texts ---- */
 
-/* The network's text for a value of the secret. */
-static Str net_text(Arena *a, Str pattern, unsigned s)
-{
-	Sb b = sb(a);
-
-	for (size_t i = 0; i < pattern.n; i++) {
-		const char *p = pattern.p + i;
-
-		if (*p != '{') {
-			sb_char(&b, *p);
-			continue;
-		}
-		if (p[1] == 'x')
-			sb_printf(&b, "%02x", s);
-		else
-			sb_printf(&b, "%u", s + (p[2] == '+' ? (unsigned)atoi(p + 3) : 0));
-		while (i < pattern.n && pattern.p[i] != '}')
-			i++;
-	}
-	return sb_done(&b);
-}
-
 static void complain(Attack *k, const char *what, Str detail)
 {
 	if (!k->failed)
@@ -169,7 +147,7 @@ static bool run_with(Attack *k, const Program *p, const Budget *b, uint64_t leak
 	HarnessRun r = { .a = &k->run,
 			 .program = p,
 			 .budget = b,
-			 .net = net_text(&k->run, own.n ? own : STR(DEFAULT_NET), s),
+			 .net = files_with_secret(&k->run, own.n ? own : STR(DEFAULT_NET), s),
 			 .seed = 1,
 			 .fuel = files_number(&k->run, k->text, "# fuel: ", 0),
 			 .leak = leak,

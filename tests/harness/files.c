@@ -94,3 +94,24 @@ int files_each(char **in, int n, bool (*one)(const char *path))
 	printf("%u passed, %u failed\n", found - failed, failed);
 	return failed || !found;
 }
+
+Str files_with_secret(Arena *a, Str pattern, unsigned s)
+{
+	Sb b = sb(a);
+
+	for (size_t i = 0; i < pattern.n; i++) {
+		const char *p = pattern.p + i;
+
+		if (*p != '{') {
+			sb_char(&b, *p);
+			continue;
+		}
+		if (p[1] == 'x')
+			sb_printf(&b, "%02x", s);
+		else
+			sb_printf(&b, "%u", s + (p[2] == '+' ? (unsigned)atoi(p + 3) : 0));
+		while (i < pattern.n && pattern.p[i] != '}')
+			i++;
+	}
+	return sb_done(&b);
+}

@@ -16,6 +16,9 @@ Str files_lines(Arena *a, Str text, const char *key);
 /* The number behind it, or `otherwise`. */
 uint64_t files_number(Arena *a, Str text, const char *key, uint64_t otherwise);
 
+/* The text for a value of a secret: {s} is the byte, {s+N} N more, {x} two hex digits. */
+Str files_with_secret(Arena *a, Str pattern, unsigned s);
+
 /* The .sonde files of a folder, and of those in it, behind the n that are there;
  * how many there are then.  The caller frees each. */
 unsigned files_list(const char *path, char **ret, unsigned n, unsigned cap);

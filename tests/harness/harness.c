@@ -72,6 +72,8 @@ static void sink(void *ctx, const Msg *m)
 {
 	const HarnessRun *r = ctx;
 
+	if (r->told)
+		r->told(r->told_ctx, m);
 	if (r->print && m->type == MSG_TEXT)
 		printf("  | %.*s", STR_ARG(bytes_str(m->text.text)));
 }
@@ -94,9 +96,13 @@ static void execute(const HarnessRun *r, Fake *f, HarnessEnd *end)
 	host.fuel = r->fuel;
 	host.leak = r->leak;
 	Vm *vm = vm_new(r->a, r->program, &host);
+	engine_told_before(e, r->program);
 	end->exit = vm_run(vm);
+	engine_told_after(e, r->program);
 	end->leak = vm_leak_used(vm);
 	const VmError *err = vm_error(vm);
+	if (err->set && err->code && err->code[0])
+		engine_told_error(e, r->program, err, end->exit);
 	if (err->set)
 		end->error = str_printf(r->a, "%s %.*s", err->code, STR_ARG(err->message));
 	if (r->print && err->set)
@@ -108,9 +114,9 @@ HarnessEnd harness_run(const HarnessRun *r)
 {
 	HarnessEnd end = { .exit = -1 };
 	Fake *f = fake_new(r->a, r->seed);
-	Str limits = str_printf(r->a, "limit packets %lld time %lldns",
+	Str limits = str_printf(r->a, "limit packets %lld time %lldns%s",
 				(long long)harness_bound(r->budget, BOUND_PACKETS),
-				(long long)harness_bound(r->budget, BOUND_TIME));
+				(long long)harness_bound(r->budget, BOUND_TIME), r->measurements ? " measurements" : "");
 
 	if (!fake_config(f, r->net, &end.error) || !fake_config(f, limits, &end.error))
 		return end;

@@ -31,6 +31,9 @@ typedef struct HarnessRun {
 	uint64_t seed, fuel, leak; /* leak: bits; fuel 0: the language's */
 	FakeSentFn *sent;
 	void *sent_ctx;
+	void (*told)(void *ctx, const Msg *m); /* what is printed, results, warnings, the error */
+	void *told_ctx;
+	bool measurements; /* content is not printed */
 	bool print;
 } HarnessRun;
 
