@@ -3,7 +3,7 @@
 
 #include "gate/rules_inside.h"
 
-enum { RECORD_SHOWN = 1, RECORD_HAD = 2, RECORD_FACT = 3, RECORD_LEAK = 4 };
+enum { RECORD_SHOWN = 1, RECORD_HAD = 2, RECORD_FACT = 3, RECORD_BOUNDS = 4 };
 enum { HAD_ICMP = 1, HAD_ETHER = 2, HAD_NTP = 4 };
 
 static const Span nowhere = { 0, 0 };
@@ -124,6 +124,22 @@ static bool take_shown(Session *s, Bytes b)
 	return !bad;
 }
 
+/* 0 is none, but of leak. */
+static int64_t bound_of(const Rules *r, Bound b)
+{
+	return r->budget.v[b] || b == BOUND_LEAK ? r->budget.v[b] : INT64_MAX;
+}
+
+static bool take_bounds(Session *s, Cursor *c)
+{
+	for (int i = 0; i < BOUND_N; i++) {
+		int64_t v = (int64_t)cur_be64(c);
+
+		s->bound[i] = v > s->bound[i] ? v : s->bound[i];
+	}
+	return !c->bad && !cur_left(c);
+}
+
 static bool take_record(Session *s, uint8_t kind, Bytes b)
 {
 	Cursor c = cursor(b);
@@ -140,12 +156,8 @@ static bool take_record(Session *s, uint8_t kind, Bytes b)
 	case RECORD_FACT:
 		vec_push(s->a, &s->facts, bytes_str(b));
 		return true;
-	case RECORD_LEAK: {
-		int64_t v = (int64_t)cur_be64(&c);
-
-		s->leak = v > s->leak ? v : s->leak;
-		return !c.bad && !cur_left(&c);
-	}
+	case RECORD_BOUNDS:
+		return take_bounds(s, &c);
 	default:
 		return false;
 	}
@@ -266,8 +278,9 @@ bool session_had(Writer *w, const Rules *r, const Manifest *m, Arena *a)
 		vec_push(a, &facts, name_fact(a, m->names.p[i]));
 	for (uint32_t i = 0; i < facts.n; i++)
 		put_fact(w, facts.p[i]);
-	at = begin(w, RECORD_LEAK);
-	wr_be64(w, (uint64_t)r->budget.v[BOUND_LEAK]);
+	at = begin(w, RECORD_BOUNDS);
+	for (int i = 0; i < BOUND_N; i++)
+		wr_be64(w, (uint64_t)bound_of(r, (Bound)i));
 	end(w, at);
 	return !w->full;
 }
@@ -446,6 +459,20 @@ static void check_range(const Session *s, const RulesInput *in, Ip lo, Ip hi, co
 	want_person(in, f, range_str(f->a, lo, hi));
 }
 
+/* What any program has without a word is no more than before, but for leak. */
+static void check_bounds(const Session *s, const RulesInput *in, const Rules *r, Findings *f)
+{
+	for (Bound b = 0; b < BOUND_N; b++) {
+		int64_t dflt = bound_default(b), had = b != BOUND_LEAK && dflt > s->bound[b] ? dflt : s->bound[b], v = bound_of(r, b);
+
+		if (!dflt || v <= had) /* 0: a bound of policies alone */
+			continue;
+		Str more = v == INT64_MAX ? STR("without bound") : bound_text(f->a, b, v);
+
+		want_person(in, f, str_printf(f->a, "%s=%.*s, not %.*s", bound_name(b), STR_ARG(more), STR_ARG(bound_text(f->a, b, had))));
+	}
+}
+
 void session_check(const Session *s, const RulesInput *in, const Rules *r, Findings *f)
 {
 	PortBits *ports = arena_new_n(f->a, PortBits, 2);
@@ -461,6 +488,5 @@ void session_check(const Session *s, const RulesInput *in, const Rules *r, Findi
 	for (uint32_t i = 0; i < facts.n; i++)
 		if (!has_fact(s, facts.p[i]))
 			want_person(in, f, facts.p[i]);
-	if (r->budget.v[BOUND_LEAK] > s->leak)
-		want_person(in, f, str_printf(f->a, "leak=%lld, not %lld", (long long)r->budget.v[BOUND_LEAK], (long long)s->leak));
+	check_bounds(s, in, r, f);
 }

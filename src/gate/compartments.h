@@ -7,7 +7,7 @@
  * root-owned policy lists by may_follow(); the addresses of one name are one
  * compartment.  And a run that may do more than runs of the session had before needs a
  * person; peers that may_follow() lists are the operator's word already, as far as no
- * word, spoofing, listening, capturing or leak comes with it.
+ * word, spoofing, listening, capturing, leak or bound above its default comes with it.
  *
  * A session is a file of records that only grows: the loader reads it and adds what a
  * run had, cmd adds what is shown before it is.  Here it is bytes: no I/O.
@@ -35,7 +35,7 @@ typedef struct Session {
 	VEC(ShownRow) shown;
 	VEC(HadRow) had;
 	VEC(Str) facts; /* "name acme.corp", "spoof 10.0.0.1" ... */
-	int64_t leak;
+	int64_t bound[BOUND_N]; /* the largest */
 } Session;
 
 /* Of all the records; false: they are none, and nothing may run. */

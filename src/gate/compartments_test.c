@@ -48,6 +48,8 @@ static Rules *rules_to(const char *lo, const char *hi, uint16_t port)
 	Rights *rights = arena_new(&arena, Rights);
 
 	*rights = rights_tcp(port);
+	for (int i = 0; i < BOUND_LEAK; i++)
+		r->budget.v[i] = bound_default((Bound)i);
 	vec_push(&arena, &r->seg4, (Segment4){ ip4_num(lab_ip(lo)), ip4_num(lab_ip(hi)), rights });
 	return r;
 }
@@ -175,6 +177,29 @@ static void test_more_leak_or_spoofing_needs_a_person(void **state)
 	assert_int_equal(may(r), '-');
 }
 
+static void test_a_bound_above_default_and_before_needs_a_person(void **state)
+{
+	Rules *r = rules_to(A, A, 80), *more = rules_to(A, A, 80);
+
+	(void)state;
+	r->budget.v[BOUND_PACKETS] = 1;
+	had(r);
+	shown(A, A, NULL);
+	assert_int_equal(may(more), '-');
+	for (int i = 0; i < BOUND_LEAK; i++) {
+		int64_t before = more->budget.v[i];
+
+		more->budget.v[i]++;
+		assert_int_equal(may(more), 'p');
+		more->budget.v[i] = 0; /* none */
+		assert_int_equal(may(more), 'p');
+		more->budget.v[i] = before;
+	}
+	more->budget.v[BOUND_TIME]++;
+	had(more);
+	assert_int_equal(may(more), '-');
+}
+
 static void test_names_go_to_resolvers_that_may_follow(void **state)
 {
 	const Ip resolver = lab_ip(B);
@@ -226,6 +251,7 @@ int main(void)
 		cmocka_unit_test_setup(test_a_network_is_no_compartment_but_a_name_is, begin),
 		cmocka_unit_test_setup(test_content_of_anybody_keeps_from_everybody, begin),
 		cmocka_unit_test_setup(test_more_leak_or_spoofing_needs_a_person, begin),
+		cmocka_unit_test_setup(test_a_bound_above_default_and_before_needs_a_person, begin),
 		cmocka_unit_test_setup(test_names_go_to_resolvers_that_may_follow, begin),
 		cmocka_unit_test_setup(test_what_is_no_record_is_no_session, begin),
 	};

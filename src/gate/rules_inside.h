@@ -73,6 +73,9 @@ void note(Maker *k, Span span, const Policy *p, Span at, Str message);
 
 /* ---- rules_rest.c ---- */
 
+/* A bound's value as a program would say it. */
+Str bound_text(Arena *a, Bound b, int64_t v);
+
 void make_budget(Maker *k);
 void make_spoof(Maker *k);
 void make_capture(Maker *k);

@@ -21,14 +21,14 @@ static bool declares(const Budget *b, Bound i)
 	return b->declared >> i & 1;
 }
 
-static Str bound_text(Maker *k, Bound b, int64_t v)
+Str bound_text(Arena *a, Bound b, int64_t v)
 {
 	char text[32];
 
 	if (b != BOUND_TIME)
-		return str_printf(k->a, "%lld", (long long)v);
+		return str_printf(a, "%lld", (long long)v);
 	duration_format(v, text);
-	return str_printf(k->a, "%s", text);
+	return str_printf(a, "%s", text);
 }
 
 /* The lowest ceiling and who sets it; false if there is none.  A ceiling of 0
@@ -80,7 +80,7 @@ static void make_bound(Maker *k, Bound b)
 	const Policy *p = NULL;
 
 	if (ceiling_of(k, b, &most, &p) && (v > most || (v == 0 && b != BOUND_LEAK))) {
-		Str is = bound_text(k, b, v), may = bound_text(k, b, most);
+		Str is = bound_text(k->a, b, v), may = bound_text(k->a, b, most);
 
 		if (declared)
 			refuse(k, program->span[b], p, p->decls.budget.span[b],

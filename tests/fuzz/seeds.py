@@ -68,7 +68,7 @@ def session():
     shown = [b"\0", b"\1" + ip(peer) + ip("10.0.0.3"), name(peer, b"acme.corp") + name("10.0.0.2", b"acme.corp"),
              b"\2\0\0\0\1x", b"\1" + ip(other) + ip("2001:db8::ff")]
     before = (had(peer, peer, tcp=[(80, 80)], udp=[(9, 9), (53, 99)]) + had("10.0.0.0", "10.0.0.3", 7, 2 ** 31, vlan=[10])
-              + had(other, other) + record(3, b"name acme.corp") + record(3, b"spoof 10.0.0.77") + record(4, struct.pack(">q", 8)))
+              + had(other, other) + record(3, b"name acme.corp") + record(3, b"spoof 10.0.0.77") + record(4, struct.pack(">13q", *range(13))))
     return [before, *shown, *(before + record(1, x) for x in shown), record(1, b"") + before, before[:-3], record(9, b"")]
 
 
