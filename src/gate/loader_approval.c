@@ -80,6 +80,37 @@ static bool enforce(Loader *l, const Approval *wanted, int fd)
 	return true;
 }
 
+/* ---- requests ---- */
+
+/* NULL: it waits for the approver. */
+static const char *leave_request(Loader *l, Hash hash, Bytes record)
+{
+	int fd = ask_opener(l, PLAN_ASK_REQUEST, hash);
+
+	if (fd == -ENOENT)
+		return "there is no " STATE_FOLDER ": as root, `sonde ledger init` makes it; then run this again";
+	if (fd == -EACCES)
+		return "this user can't leave a request: install the binary setgid sonde (scripts/setcap.sh), or use sudo";
+	if (fd < 0)
+		return "the request can't be left below " STATE_FOLDER "/" STATE_REQUESTS;
+	bool ok = io_write(fd, record) == record.n;
+
+	proc_close(&fd);
+	return ok ? NULL : "the request can't be written below " STATE_FOLDER "/" STATE_REQUESTS "; look at its disk";
+}
+
+/* A person has answered by other means: it waits for nobody.  Another one in its place goes
+ * back there. */
+static void take_back_request(Loader *l, const Approval *w)
+{
+	int fd = ask_opener(l, PLAN_ASK_TAKE_BACK, w->hash);
+	Bytes was = fd < 0 ? (Bytes){ 0 } : read_all(l, fd);
+
+	proc_close(&fd);
+	if (was.n && was.n <= LIMIT_APPROVAL && !hash_eq(sha256(was), w->hash))
+		leave_request(l, w->hash, was);
+}
+
 /* ---- by a form ---- */
 
 /* The installed policy says that a form is enough, and so does each other that wants a person. */
@@ -119,32 +150,16 @@ static bool by_form(Loader *l, const Approval *wanted)
 	if (why)
 		return loader_fail(l, SONDE_EXIT_ENVIRONMENT, "%s", why);
 	l->approved = true;
+	take_back_request(l, wanted);
 	gate_note(l->fds.cmd, 0, "a person has approved this run by a form");
 	return true;
 }
 
 /* ---- not approved ---- */
 
-/* NULL: it waits for the approver. */
-static const char *leave_request(Loader *l, const Approval *w)
-{
-	int fd = ask_opener(l, PLAN_ASK_REQUEST, w->hash);
-
-	if (fd == -ENOENT)
-		return "there is no " STATE_FOLDER ": as root, `sonde ledger init` makes it; then run this again";
-	if (fd == -EACCES)
-		return "this user can't leave a request: install the binary setgid sonde (scripts/setcap.sh), or use sudo";
-	if (fd < 0)
-		return "the request can't be left below " STATE_FOLDER "/" STATE_REQUESTS;
-	bool ok = io_write(fd, w->record) == w->record.n;
-
-	proc_close(&fd);
-	return ok ? NULL : "the request can't be written below " STATE_FOLDER "/" STATE_REQUESTS "; look at its disk";
-}
-
 static bool want_person(Loader *l, const Approval *w)
 {
-	const char *why = leave_request(l, w);
+	const char *why = leave_request(l, w->hash, w->record);
 	char hex[SHA256_TEXT];
 	size_t room = w->text.n + SHA256_TEXT + 64;
 	Writer out = writer(arena_alloc(l->a, room), room);

@@ -84,16 +84,36 @@ static int approval_take(int folder, const char *hex)
 
 /* ---- requests ---- */
 
-/* So many a user: an older one that meets it gives way. */
+/* So many a user. */
+static void request_name(unsigned uid, Hash h, char name[NAME])
+{
+	snprintf(name, NAME, "%u-%u", uid, h.b[0] % LIMIT_REQUESTS);
+}
+
+/* An older one that meets it gives way. */
 static int request_make(int folder, unsigned uid, Hash h)
 {
 	char name[NAME];
 	int fd;
 
-	snprintf(name, sizeof name, "%u-%u", uid, h.b[0] % LIMIT_REQUESTS);
+	request_name(uid, h, name);
 	unlinkat(folder, name, 0);
 	fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	return fd < 0 ? -errno : fd;
+}
+
+/* The one that waits there is gone; whether it is meant is for those to say who read it. */
+static int request_take(int folder, unsigned uid, Hash h)
+{
+	char name[NAME];
+	int fd;
+
+	request_name(uid, h, name);
+	fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	unlinkat(folder, name, 0);
+	return fd;
 }
 
 int opener_state_ask(const OpenerState *s, const PlanAsk *ask)
@@ -105,6 +125,8 @@ int opener_state_ask(const OpenerState *s, const PlanAsk *ask)
 		return s->approvals < 0 ? s->approvals : approval_take(s->approvals, hex);
 	if (ask->op == PLAN_ASK_REQUEST)
 		return s->requests < 0 ? s->requests : request_make(s->requests, s->uid, ask->hash);
+	if (ask->op == PLAN_ASK_TAKE_BACK)
+		return s->requests < 0 ? s->requests : request_take(s->requests, s->uid, ask->hash);
 	return -EBADMSG;
 }
 

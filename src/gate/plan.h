@@ -24,7 +24,7 @@ typedef struct PlanState {
 } PlanState;
 
 /* What the loader may ask for before its plan; the answer comes with a descriptor. */
-enum { PLAN_ASK_APPROVAL = 1, PLAN_ASK_REQUEST = 2, PLAN_ASKS = 4 };
+enum { PLAN_ASK_APPROVAL = 1, PLAN_ASK_REQUEST = 2, PLAN_ASK_TAKE_BACK = 3, PLAN_ASKS = 4 };
 
 typedef struct PlanAsk {
 	uint32_t op;

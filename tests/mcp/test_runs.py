@@ -3,6 +3,7 @@
 behind whoever dies."""
 import json
 import os
+import re
 import signal
 import time
 
@@ -200,6 +201,10 @@ def by_form(lab, answer, word="approve_by_form()\n"):
         lab.us.policy(POLICY)
 
 
+def waiting(lab):
+    return json.loads(lab.us.run(str(sonde_binary()), "approve", "--json").out)["requests"]
+
+
 def test_a_form_approves_where_policy_says_so(lab):
     got, form = by_form(lab, {"action": "accept", "content": {"approve": True}})
     assert not got.get("isError"), got
@@ -208,6 +213,25 @@ def test_a_form_approves_where_policy_says_so(lab):
     approved = [x for x in log(lab.us) if x["event"] == "approved"][-1]
     start = [x for x in log(lab.us) if x["event"] == "start"][-1]
     assert approved["by"] == "form" and approved["approval"] == start["approval"]
+    assert approved["approval"] not in [r["hash"] for r in waiting(lab)], "it was asked and answered"
+
+
+def test_a_form_takes_no_other_request_back(lab):
+    """Requests of one user lie in eight places: the one that came into this one's meanwhile stays."""
+    lab.us.policy(POLICY + f'approve(reach="{PEER}")\napprove_by_form()\n')
+    s, others = Stdio(lab.us, capabilities={"elicitation": {"form": {}}}), Stdio(lab.us)
+    ident = s.send("tools/call", {"name": "run_program", "arguments": {"source": ONE}})
+    form = s.asked("elicitation/create")
+    asked = re.search(r"[0-9a-f]{64}$", form["params"]["message"])[0]
+    left = next(h for i in range(200)
+                if int((h := others.call("run_program", source=ONE + "#" * i + "\n")["structuredContent"]["approval"]["hash"])[:2], 16) % 8
+                == int(asked[:2], 16) % 8 and h != asked)
+    s.reply(form, {"action": "accept", "content": {"approve": True}})
+    assert not s.answer(ident)["result"].get("isError")
+    assert left in [r["hash"] for r in waiting(lab)] and asked not in [r["hash"] for r in waiting(lab)]
+    s.stop()
+    others.stop()
+    lab.us.policy(POLICY)
 
 
 @pytest.mark.parametrize("answer", [{"action": "decline"}, {"action": "cancel"},
@@ -216,6 +240,7 @@ def test_a_form_that_is_not_accepted_approves_nothing(lab, answer):
     before = len(log(lab.us))
     got, _ = by_form(lab, answer)
     assert got["isError"] and "sonde approve" in json.dumps(got)
+    assert got["structuredContent"]["approval"]["hash"] in [r["hash"] for r in waiting(lab)]
     assert not {"start", "approved"} & {x["event"] for x in log(lab.us)[before:]}
 
 
