@@ -359,18 +359,26 @@ static void do_ask(Launcher *l, const LaunchAsk *ask, const int *fds, size_t n)
 		start_child(l, ask, fds, control);
 }
 
+/* An empty message reads like an end, and is none. */
+static bool hung_up(int fd)
+{
+	struct pollfd p = { .fd = fd };
+
+	return poll(&p, 1, 0) == 1 && p.revents & POLLHUP;
+}
+
 /* False: the front is gone, or is not what it was. */
 static bool take_ask(Launcher *l)
 {
 	uint8_t buf[LAUNCH_ASK + 1];
-	int fds[LAUNCH_FDS] = { -1, -1, -1 };
+	int fds[LAUNCH_FDS + 1]; /* one more than there may be */
 	size_t n = 0;
-	ssize_t got = proc_recv(l->ask_fd, buf, sizeof buf, fds, LAUNCH_FDS, &n);
+	ssize_t got = proc_recv(l->ask_fd, buf, sizeof buf, fds, LAUNCH_FDS + 1, &n);
 	LaunchAsk ask;
 
-	if (got <= 0)
+	if (got <= 0 && hung_up(l->ask_fd))
 		return false;
-	l->broken = !launch_ask_get(BYTES(buf, (size_t)got), &ask) || !fds_ok(&ask, fds, n);
+	l->broken = got <= 0 || !launch_ask_get(BYTES(buf, (size_t)got), &ask) || !fds_ok(&ask, fds, n);
 	if (!l->broken)
 		do_ask(l, &ask, fds, n);
 	for (size_t i = 0; i < n; i++)
