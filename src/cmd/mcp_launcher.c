@@ -349,6 +349,13 @@ static bool fds_ok(const LaunchAsk *ask, const int *fds, size_t n)
 	return true;
 }
 
+/* Where there are no keys there is one caller, and he has no name: a second one would have a
+ * memory and a budget of his own. */
+static bool caller_ok(const Launcher *l, const LaunchAsk *ask)
+{
+	return l->o->keys || !ask->caller[0];
+}
+
 static void do_ask(Launcher *l, const LaunchAsk *ask, const int *fds, size_t n)
 {
 	int control = fds[n - 1];
@@ -378,7 +385,7 @@ static bool take_ask(Launcher *l)
 
 	if (got <= 0 && hung_up(l->ask_fd))
 		return false;
-	l->broken = got <= 0 || !launch_ask_get(BYTES(buf, (size_t)got), &ask) || !fds_ok(&ask, fds, n);
+	l->broken = got <= 0 || !launch_ask_get(BYTES(buf, (size_t)got), &ask) || !caller_ok(l, &ask) || !fds_ok(&ask, fds, n);
 	if (!l->broken)
 		do_ask(l, &ask, fds, n);
 	for (size_t i = 0; i < n; i++)

@@ -90,6 +90,18 @@ def test_what_is_no_ask_ends_the_front_with_a_word(lab, name):
 
 # ---- who asks ----
 
+@pytest.mark.parametrize("args", [(), ("--http", "127.0.0.1:0")], ids=["stdio", "http"])
+@pytest.mark.parametrize("op", [RUN, POLICY, AUDIT])
+def test_where_there_are_no_keys_there_is_one_caller(lab, args, op):
+    """A second one would have an hour, a share of the runs and a memory of his own."""
+    with Hostile(lab.folder, lab.us, *args) as h:
+        assert last(h.run(ONE).read())["exit"] == 0
+        a, fd = Answer(), memfd(job(ONE))
+        h.raw(ask(op, "another"), *{RUN: (fd, a.pipe, a.theirs.fileno()), POLICY: (a.pipe, a.theirs.fileno()), AUDIT: (a.theirs.fileno(),)}[op])
+        assert h.proc.wait(20) == 5 and "no ask" in h.proc.err, h.proc.err
+    assert "another" not in lab.us.run(sonde_binary(), "ledger").out
+
+
 def test_a_caller_is_one_of_the_file_and_has_his_own_policy(lab):
     lines = len(log(lab))
     with Hostile(lab.folder, lab.us, "--http", "127.0.0.1:0", "--keys", KEYS) as h:
