@@ -250,12 +250,13 @@ static void start_child(Launcher *l, const LaunchAsk *ask, const int *fds, int c
 {
 	const char *why;
 	LauncherRun *r = place(l, ask->caller, &why);
-	int session = r ? session_fd(l, ask->caller) : -1;
-	int p = session >= 0 ? proc_fork(&r->child) : -EAGAIN;
+	bool run = ask->op == LAUNCH_RUN;
+	int session = r && run ? session_fd(l, ask->caller) : -1;
+	int p = r && (session >= 0 || !run) ? proc_fork(&r->child) : -EAGAIN;
 
 	if (p == 0) {
 		child_signals();
-		if (ask->op == LAUNCH_RUN)
+		if (run)
 			mcp_run(l->o, ask, fds, session, l->self_fd);
 		if (ask->op == LAUNCH_LOCAL)
 			mcp_local(fds, l->self_fd);

@@ -308,3 +308,14 @@ def test_a_flood_of_asks_is_bounded_and_heard_to_its_end(lab):
         wait_for(lambda: tables(lab.us) == 0, 15, why="their end")
         wait_for(lambda: runs(h) == 0, 15, why="their end")
         assert last(h.run(ONE).read())["exit"] == 0
+
+
+def test_names_beyond_count_leave_the_others_their_place(lab):
+    with Hostile(lab.folder, lab.us, "--http", "127.0.0.1:0", "--keys", KEYS) as h:
+        assert last(h.run(ONE, "bob").read())["exit"] == 0
+        for i in range(110):
+            a = h.text(POLICY, f"nobody{i}")
+            a.read()
+            a.close()
+        assert last(h.run(ONE, "bob").read())["exit"] == 0
+        assert process_facts(h.proc.pid)[1] < 100
