@@ -152,7 +152,8 @@ static const CallRow tls_rows[] = {
 	CALL(exit_group, ""),
 };
 
-/* Nothing here makes a process, opens a file to write or a socket to somewhere. */
+/* Nothing here makes a process, reaches another one, opens a file to write or a socket to
+ * somewhere: checkers, engines and gates are of the same user. */
 static const CallRow front_rows[] = {
 	CALL(accept4, "clients"),
 	CALL(shutdown, "clients who are done with"),
@@ -160,7 +161,6 @@ static const CallRow front_rows[] = {
 	CALL(getsockopt, "the error of a socket"),
 	CALL(getpeername, "GnuTLS asks whether it is one"),
 	CALL(writev, "GnuTLS's records"),
-	CALL_IF(socketpair, 0, AF_UNIX, "the control of a run"),
 	CALL(pipe2, "its answer"),
 	CALL(memfd_create, "its program"),
 	CALL(ftruncate, ""),
@@ -171,7 +171,10 @@ static const CallRow front_rows[] = {
 	CALL(epoll_ctl, "likewise"),
 	CALL(epoll_wait, ""),
 	CALL(epoll_pwait, ""),
-	CALL(fcntl, "descriptors that stay here"),
+	CALL_IF(fcntl, 1, F_GETFD, "descriptors that stay here"),
+	CALL_IF(fcntl, 1, F_SETFD, "likewise"),
+	CALL_IF(fcntl, 1, F_GETFL, "sockets that don't wait"),
+	CALL_IF(fcntl, 1, F_SETFL, "likewise"),
 	CALL(dup3, ""),
 	CALL(lseek, "stdio"),
 	CALL(fstat, "stdio"),
@@ -188,7 +191,6 @@ static const CallRow front_rows[] = {
 	CALL_IF(prctl, 0, PR_SET_NAME, "names of threads"),
 	CALL(rt_sigprocmask, "a new thread's signals"),
 	CALL(rt_sigaction, "abort"),
-	CALL(tgkill, "abort"),
 	CALL(clock_nanosleep, "waiting"),
 	CALL(clock_getres, "GnuTLS"),
 	CALL(gettimeofday, "where the vDSO has no clock"),
@@ -199,7 +201,7 @@ static const CallRow front_rows[] = {
 	CALL(getgid, "OpenSSL's secure_getenv"),
 	CALL(getegid, "likewise"),
 	CALL(getrusage, "GnuTLS's random numbers"),
-	CALL(prlimit64, "a thread's stack"),
+	CALL_IF(prlimit64, 0, 0, "a thread's stack"),
 };
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -363,6 +365,11 @@ int sandbox_front_filter(void)
 	r = table_add(ctx, &common);
 	if (!r)
 		r = table_add(ctx, &front);
+	if (!r) /* abort */
+		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, SCMP_CMP32(0, SCMP_CMP_EQ, (uint32_t)getpid()));
+	if (!r) /* the control of a run; no datagrams, which go to whom they name */
+		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socketpair), 2, SCMP_CMP32(0, SCMP_CMP_EQ, AF_UNIX),
+				     SCMP_CMP32(1, SCMP_CMP_EQ, SOCK_SEQPACKET | SOCK_CLOEXEC));
 	if (!r) /* its flags lie in memory, so the C library is made to use the other one */
 		r = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 	return filter_load(ctx, r);

@@ -15,6 +15,7 @@
 #include "sys/proc.h"
 #include "sys/rtnl.h"
 #include "sys/sandbox.h"
+#include "sys/sandbox_filter.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,7 +27,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -279,6 +283,104 @@ static void test_without_capabilities_there_is_none_left(void **state)
 	if (proc_fork(&c) == 0)
 		_exit(sandbox_caps_keep(0) == 0 && sandbox_caps() == 0 && socket(AF_PACKET, SOCK_RAW, 0) < 0);
 	assert_int_equal(proc_wait(&c, -1), 1);
+}
+
+/* Its filter alone: what Landlock denies is no matter on kernels that have not so much of it. */
+static int front_child(pid_t other)
+{
+	struct rlimit one = { 1, 1 }, now;
+	int pair[2];
+	Child c;
+
+	if (proc_fork(&c) == 0) {
+		if (sandbox_front_filter())
+			_exit(99);
+		bool others = syscall(SYS_tgkill, other, other, SIGKILL) == 0 || prlimit(other, RLIMIT_CPU, &one, NULL) == 0 ||
+			      fcntl(0, F_SETOWN, other) == 0 || fcntl(0, F_SETSIG, SIGKILL) == 0 || kill(other, SIGSTOP) == 0;
+		bool names = socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair) == 0 || /* those send to whom they name */
+			     socketpair(AF_TIPC, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0 || errno != EPERM;
+		bool own = syscall(SYS_tgkill, getpid(), getpid(), 0) == 0 && getrlimit(RLIMIT_NOFILE, &now) == 0 && fcntl(0, F_GETFL) >= 0 &&
+			   socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0;
+
+		_exit(others + 2 * names + 4 * !own);
+	}
+	return proc_wait(&c, -1);
+}
+
+/* Checkers, engines and gates are of the same user. */
+static void test_the_front_reaches_no_other_process_of_its_user(void **state)
+{
+	Child other;
+	(void)state;
+
+	if (sandbox_is_widened())
+		skip();
+	if (proc_fork(&other) == 0)
+		for (;;)
+			pause();
+	assert_int_equal(front_child(other.pid), 0);
+	assert_int_equal(proc_wait(&other, 0), -ETIMEDOUT);
+	proc_kill(&other);
+	proc_wait(&other, -1);
+}
+
+enum { NOTHING, READS_ON, NEXT_JOB, WRITES_ELSEWHERE, OPENS, CONNECTS, KILLS, FORKS, MAKES_CODE, LIMITS, WAITS, ACTS };
+
+static void check_act(int act, int sock)
+{
+	struct rlimit l = { RLIM_INFINITY, RLIM_INFINITY };
+	char b;
+
+	switch (act) {
+	case READS_ON: (void)!read(sock, &b, 1); break;
+	case NEXT_JOB: recv(sock, &b, 1, MSG_DONTWAIT); break;
+	case WRITES_ELSEWHERE: (void)!write(sock, "x", 1); break;
+	case OPENS: (void)!open("/etc/passwd", O_RDONLY); break;
+	case CONNECTS: socket(AF_INET, SOCK_STREAM, 0); break;
+	case KILLS: kill(getppid(), SIGKILL); break;
+	case FORKS: syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); break;
+	case MAKES_CODE: mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); break;
+	case LIMITS: setrlimit(RLIMIT_CPU, &l); break;
+	case WAITS: sleep(1); break;
+	default: break;
+	}
+}
+
+/* As the checker of `sonde mcp` forks them; `answer` is what they may write to. */
+static int checker_child(int answer, int sock, int act)
+{
+	Child warm;
+
+	sandbox_prepare();
+	if (proc_fork(&warm) == 0) {
+		Child c;
+
+		if (sandbox_checker_prepare(answer))
+			_exit(99);
+		if (proc_fork(&c) == 0) {
+			if (sandbox_checker_child())
+				_exit(99);
+			check_act(act, sock);
+			_exit(write(answer, "a", 1) == 1 ? 0 : 98);
+		}
+		int code = proc_wait(&c, -1);
+
+		_exit(code == 256 + SIGSYS ? 1 : code);
+	}
+	return proc_wait(&warm, -1);
+}
+
+static void test_a_program_that_takes_over_its_checker_writes_an_answer_and_no_more(void **state)
+{
+	int answer[2], sock[2];
+	(void)state;
+
+	if (sandbox_is_widened())
+		skip();
+	assert_int_equal(pipe(answer), 0);
+	assert_int_equal(proc_channel(sock), 0);
+	for (int act = 0; act < ACTS; act++)
+		assert_int_equal(checker_child(answer[1], sock[1], act), act != NOTHING);
 }
 
 /* ---- holding ports ---- */
@@ -646,6 +748,8 @@ int main(void)
 		cmocka_unit_test(test_the_engine_reads_and_writes_its_descriptors_and_nothing_else),
 		cmocka_unit_test(test_each_role_is_denied_what_it_has_no_row_for),
 		cmocka_unit_test(test_without_capabilities_there_is_none_left),
+		cmocka_unit_test(test_the_front_reaches_no_other_process_of_its_user),
+		cmocka_unit_test(test_a_program_that_takes_over_its_checker_writes_an_answer_and_no_more),
 		cmocka_unit_test(test_what_is_held_is_held_once),
 		cmocka_unit_test(test_the_kernel_tells_its_links_addresses_and_routes),
 		cmocka_unit_test(test_frames_are_stamped_recaptured_and_received),
