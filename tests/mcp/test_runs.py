@@ -146,6 +146,29 @@ def test_kill_9_in_mid_run_leaves_nothing(lab, who):
     s.stop()
 
 
+def test_kill_9_of_each_process_of_a_run_alone(lab, server):
+    """Engine, gate, netd and what waits for them: whichever dies, the run ends with an answer or a word, and
+    nothing of it stays."""
+    seen, i = 1, 0
+    while i < seen:
+        before = set(descendants(server.proc.pid))
+        ident = server.send("tools/call", {"name": "run_program", "arguments": {"source": LONG}})
+        wait_for(lambda: tables(lab.us), 30, why="the run starts")
+        time.sleep(0.1)  # its last process is there
+        root = min(set(descendants(server.proc.pid)) - before)
+        its = sorted({root, *descendants(root)})
+        seen = len(its)
+        os.kill(its[i], signal.SIGKILL)
+        wait_for(lambda: not tables(lab.us), 15, why=f"the table is gone when process {i} of {seen} is")
+        all_gone(its)
+        got = server.answer(ident)["result"]
+        assert got.get("isError") or got["structuredContent"]["exit"] != 0, got
+        i += 1
+    assert seen >= 4
+    run_of(server, ONE)
+    assert "intact" in lab.us.run(sonde_binary(), "audit", "verify", "/var/lib/sonde/log").out
+
+
 def argv(pid):
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as f:
