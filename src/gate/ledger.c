@@ -518,6 +518,23 @@ static const char *log_ready(const Ledger *l, Head *h)
 	return why;
 }
 
+/* What a full disk left of a line: nobody was told that it was written.  Done on opening: a gate
+ * can only append. */
+static void log_mend(const Ledger *l, const Head *h)
+{
+	static uint8_t tail[4 * LOG_LINE];
+	struct stat st;
+	size_t n = 0;
+
+	if (fstat(l->log_fd, &st) == 0 && (uint64_t)st.st_size > h->log_size && (uint64_t)st.st_size - h->log_size <= sizeof tail)
+		n = (size_t)((uint64_t)st.st_size - h->log_size);
+	if (!n || pread(l->log_fd, tail, n, (off_t)h->log_size) != (ssize_t)n)
+		return;
+	while (n && tail[n - 1] != '\n')
+		n--;
+	(void)!ftruncate(l->log_fd, (off_t)(h->log_size + n));
+}
+
 static const char *log_append(const Ledger *l, Head *h, const LogLine *line)
 {
 	if (h->log_size + line->n > LIMIT_LOG)
@@ -581,7 +598,10 @@ const char *ledger_open(Ledger *l, int fd, int log_fd, const char *session)
 	if (st.st_size != SIZE)
 		return DAMAGED;
 	why = enter(l, &h);
-	return why ? why : leave(l, &h, NULL);
+	if (why)
+		return why;
+	log_mend(l, &h);
+	return leave(l, &h, NULL);
 }
 
 const char *ledger_format(int fd)

@@ -339,6 +339,28 @@ static Audit audit_log(void)
 	return a;
 }
 
+static void what_a_full_disk_left_of_a_line_is_taken_back(void **state)
+{
+	Ledger l = opened("uid 7");
+
+	(void)state;
+	assert_null(log_one(&l, 1));
+	assert_int_equal(write(l.log_fd, "{\"seq\":2,\"prev\":", 16), 16);
+	assert_non_null(log_one(&l, 2));
+	closed(&l);
+	l = opened("uid 7");
+	assert_null(log_one(&l, 3));
+	assert_true(audit_log().intact);
+	assert_int_equal(audit_log().items, 2);
+	/* a whole line of somebody's is not taken back, but told */
+	assert_int_equal(write(l.log_fd, "{}\n{\"seq\":", 10), 10);
+	closed(&l);
+	l = opened("uid 7");
+	assert_non_null(strstr(log_one(&l, 4), "no line of it"));
+	assert_false(audit_log().intact);
+	closed(&l);
+}
+
 static void the_log_can_not_be_cut_unseen(void **state)
 {
 	Ledger l = opened("uid 7");
@@ -416,6 +438,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(destinations_give_way_to_newer_ones, make, drop),
 		cmocka_unit_test_setup_teardown(damage_is_told, make, drop),
 		cmocka_unit_test_setup_teardown(ports_stay_with_their_session, make, drop),
+		cmocka_unit_test_setup_teardown(what_a_full_disk_left_of_a_line_is_taken_back, make, drop),
 		cmocka_unit_test_setup_teardown(the_log_can_not_be_cut_unseen, make, drop),
 		cmocka_unit_test_setup_teardown(a_log_that_takes_no_more_is_told, make, drop),
 	};

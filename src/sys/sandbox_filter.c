@@ -94,6 +94,7 @@ static const CallRow loader_rows[] = {
 	CALL(epoll_create1, "the gate's loop"),
 	CALL(epoll_ctl, ""),
 	CALL(getsockopt, "PACKET_STATISTICS"),
+	CALL(ftruncate, "what a full disk left of a line of the log"),
 };
 
 static const CallRow gate_rows[] = {
