@@ -57,13 +57,15 @@ static bool audited(Call *c, const Tool *t, ToolWork *work, json_t *args, ToolRe
 	free(said);
 	done = !args_conform(t, own, ret_r) || work(c, t, own, ret_r);
 	json_decref(own);
-	if (!done && c->pending)
-		return false;
+	bool asked = !done && c->pending;
 	const char *verdict = json_string_value(json_object_get(ret_r->structured, "verdict"));
 	const char *finding = json_string_value(json_object_get(ret_r->structured, "finding_id"));
 
-	if (runs_audit(c, t->name, hash, !done || ret_r->is_error ? "refused" : verdict ? verdict : "done", finding ? finding : ""))
+	const char *outcome = asked ? "asked" : !done || ret_r->is_error ? "refused" : verdict ? verdict : "done";
+
+	if (runs_audit(c, t->name, hash, outcome, finding ? finding : ""))
 		return done;
+	c->pending = false;
 	json_decref(ret_r->structured);
 	json_decref(ret_r->content);
 	*ret_r = (ToolResult){ 0 };
