@@ -29,6 +29,7 @@
 enum {
 	RUNS_END_MS = 10000, /* how long runs may take to end by themselves when all ends */
 	FRONT_END_MS = 1500,
+	FRONT_STOP_MS = 6000, /* how long the front may take to answer what is under way */
 	POLL_FIXED = 4,
 	CHECKER_TRIES = 3,
 };
@@ -62,6 +63,7 @@ typedef struct Launcher {
 	unsigned checkers; /* that died soon, one after another */
 	int64_t checker_since;
 	bool broken;	 /* the front said what is no ask */
+	bool stopping;	 /* nothing new is started */
 } Launcher;
 
 /* ---- the other processes ---- */
@@ -363,6 +365,8 @@ static void do_ask(Launcher *l, const LaunchAsk *ask, const int *fds, size_t n)
 
 	if (ask->op == LAUNCH_AUDIT)
 		audit(l, ask, control);
+	else if (l->stopping)
+		mcp_say(control, false, "this server shuts down");
 	else
 		start_child(l, ask, fds, control);
 }
@@ -456,18 +460,35 @@ static bool any_run(const Launcher *l)
 	return false;
 }
 
+/* The front answers what is under way, and each answer still has its line in the log; its exit
+ * code as of proc_wait(). */
+static int stop_front(Launcher *l)
+{
+	int64_t until = clock_mono_ns() + FRONT_STOP_MS * INT64_C(1000000), left;
+	struct pollfd p[2] = { { .fd = l->front.fd, .events = POLLIN }, { .fd = l->ask_fd, .events = POLLIN } };
+
+	l->stopping = true;
+	kill(l->front.pid, SIGTERM); /* ours and not yet reaped: it is no other */
+	while (!p[0].revents && (left = (until - clock_mono_ns()) / 1000000) > 0) {
+		if (poll(p, 2, (int)left) > 0 && p[1].revents && !take_ask(l))
+			p[1].fd = -1;
+		if (l->broken)
+			return -1;
+	}
+	return proc_wait(&l->front, 0);
+}
+
 /* The front first: with it go its control sockets, and so the runs end and say so in ledger
  * and log. */
 static int end(Launcher *l)
 {
-	int64_t until = clock_mono_ns() + RUNS_END_MS * INT64_C(1000000);
 	int code = l->broken ? -1 : proc_wait(&l->front, 0);
 	bool asked = code == -ETIMEDOUT;
 
 	if (asked)
-		kill(l->front.pid, SIGTERM); /* ours and not yet reaped: it is no other */
-	if (asked)
-		code = proc_wait(&l->front, FRONT_END_MS);
+		code = stop_front(l);
+	int64_t until = clock_mono_ns() + RUNS_END_MS * INT64_C(1000000);
+
 	proc_kill(&l->front);
 	if (code < 0)
 		proc_wait(&l->front, -1);

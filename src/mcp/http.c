@@ -18,11 +18,9 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -299,6 +297,8 @@ static enum MHD_Result on_head(Server *s, struct MHD_Connection *mc, HttpHead *h
 
 	if (status)
 		return refuse(s, mc, h, status, false, why);
+	if (server_stops(s->mcp))
+		return refuse(s, mc, h, 503, false, "this server shuts down");
 	if (h->verb_id == HTTP_PREFLIGHT)
 		return preflight(mc, h);
 	if (h->place == HTTP_ABOUT)
@@ -464,32 +464,25 @@ static int serve(Server *s, int signal_fd)
 				      "the HTTP server did not start");
 	fprintf(stderr, "sonde mcp: listening on %s\n", url);
 	watch(s, signal_fd);
+	server_stop(s->mcp);
+	exchange_drain(END_WAIT_MS);
 	MHD_stop_daemon(s->daemon);
 	return SONDE_EXIT_OK;
 }
 
-int http_serve(Mcp *m, const ServerOptions *o)
+int http_serve(Mcp *m, const ServerOptions *o, int signal_fd)
 {
 	Server s = { .mcp = m, .o = o };
-	sigset_t stop;
-	int signal_fd, code;
+	int code;
 
-	sigemptyset(&stop);
-	sigaddset(&stop, SIGTERM);
-	sigaddset(&stop, SIGINT);
-	pthread_sigmask(SIG_BLOCK, &stop, NULL); /* the threads to come inherit it */
-	signal_fd = signalfd(-1, &stop, SFD_CLOEXEC);
 	raise_files();
 	pthread_mutex_init(&s.lock, NULL);
 	code = serve(&s, signal_fd);
-	for (int ms = 0; exchange_count() && ms < END_WAIT_MS; ms += 10)
-		poll(NULL, 0, 10);
-	if (exchange_count())
-		_exit(SONDE_EXIT_OK); /* a handler still uses what would be freed */
+	if (!exchange_drain(END_WAIT_MS))
+		_exit(code); /* a handler still uses what would be freed */
 	if (s.auth)
 		auth_free(s.auth);
 	free(s.cert);
 	free(s.key);
-	close(signal_fd);
 	return code;
 }

@@ -7,7 +7,7 @@
 
 #include "mcp/server.h"
 
-/* Serves until SIGTERM or the launcher's end; the exit code. */
-int http_serve(Mcp *m, const ServerOptions *o);
+/* Serves until signal_fd is readable or the launcher's end; the exit code. */
+int http_serve(Mcp *m, const ServerOptions *o, int signal_fd);
 
 #endif

@@ -18,9 +18,11 @@ enum {
 
 static atomic_uint exchanges;
 
-unsigned exchange_count(void)
+bool exchange_drain(int timeout_ms)
 {
-	return atomic_load(&exchanges);
+	for (int ms = 0; atomic_load(&exchanges) && ms < timeout_ms; ms += 10)
+		poll(NULL, 0, 10);
+	return !atomic_load(&exchanges);
 }
 
 /* Under the lock. */

@@ -56,7 +56,7 @@ ssize_t exchange_read(Exchange *x, int sock, char *buf, size_t cap);
 /* Nobody reads any more: what is under way is cancelled. */
 void exchange_gone(Exchange *x);
 
-/* Exchanges that are not freed yet. */
-unsigned exchange_count(void);
+/* Waits until all are answered and freed; false: some are not, after that time. */
+bool exchange_drain(int timeout_ms);
 
 #endif

@@ -176,11 +176,13 @@ static void finish(const Ask *a, Call *c, json_t *result)
 	}
 	a->out->status = 200;
 	a->out->message = json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", a->id, "result", dress(a, result));
+	a->out->then = json_incref(i->then);
 }
 
 static void call_clear(struct CallInside *i)
 {
 	json_decref(i->error);
+	json_decref(i->then);
 	json_decref(i->answers);
 	json_decref(i->used);
 	json_decref(i->asked);
@@ -214,7 +216,8 @@ static void run_method(const Ask *a)
 	call_clear(&inside);
 	if (f && flight_end(a->in->mcp, a->session, f)) {
 		json_decref(a->out->message);
-		a->out->message = NULL;
+		json_decref(a->out->then);
+		a->out->message = a->out->then = NULL;
 	}
 }
 

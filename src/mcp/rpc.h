@@ -43,6 +43,7 @@ typedef struct RpcIn {
 
 typedef struct RpcOut {
 	json_t *message; /* the answer, the caller's to free; NULL: none (a notification or a response was taken) */
+	json_t *then;	 /* stdio: what is sent behind it, or NULL; the caller's to free */
 	int status;	 /* of HTTP: 200, 202, 400, 404 ... */
 	char session_id[64]; /* for Mcp-Session-Id; empty: none */
 } RpcOut;

@@ -114,21 +114,22 @@ static bool send_changes(Mcp *m, Listener *l)
 	return ok;
 }
 
-/* Until either descriptor is readable or the client is gone. */
+/* Until either descriptor is readable, the client is gone or the server shuts down. */
 static void listen_until(Mcp *m, Listener *l, int end_a, int end_b)
 {
-	struct pollfd p[3] = {
+	struct pollfd p[4] = {
 		{ .fd = l->event_fd, .events = POLLIN },
 		{ .fd = end_a, .events = POLLIN },
 		{ .fd = end_b, .events = POLLIN },
+		{ .fd = m->stop_fd, .events = POLLIN },
 	};
 
 	for (;;) {
-		int n = poll(p, 3, -1);
+		int n = poll(p, 4, -1);
 
 		if (n < 0 && errno != EINTR)
 			return;
-		if (n > 0 && (p[1].revents || p[2].revents))
+		if (n > 0 && (p[1].revents || p[2].revents || p[3].revents))
 			return;
 		if (n > 0 && p[0].revents && !send_changes(m, l))
 			return;
@@ -199,6 +200,18 @@ static json_t *agree(Call *c, json_t *filter, Listener *l)
 	return agreed;
 }
 
+/* One page of the specification wants this when a server ends a subscription
+ * (basic/patterns/cancellation), another one the answer (basic/patterns/subscriptions): a
+ * client of a pipe, where the stream has no end of its own, gets both, and the answer first,
+ * which tells it that the end is no fault. */
+static json_t *cancelled(const Listener *l)
+{
+	json_t *n = notification(l, "notifications/cancelled", NULL);
+
+	json_object_update_new(json_object_get(n, "params"), json_pack("{s:O, s:s}", "requestId", l->id, "reason", "the server shuts down"));
+	return n;
+}
+
 json_t *changes_listen(Call *c)
 {
 	json_t *filter = json_object_get(c->params, "notifications"), *agreed, *message;
@@ -214,6 +227,8 @@ json_t *changes_listen(Call *c)
 	if (l.link->send(l.link, message) && listener_begin(c->mcp, &l)) {
 		listen_until(c->mcp, &l, c->cancel_fd, -1);
 		listener_end(c->mcp, &l);
+		if (server_stops(c->mcp) && c->inside->session)
+			c->inside->then = cancelled(&l);
 	}
 	json_decref(l.uris);
 	return json_pack("{s:{s:O}}", "_meta", META_SUBSCRIPTION, c->inside->id);

@@ -150,6 +150,7 @@ struct CallInside {
 	double progress;
 	int level; /* least severity wanted; above all: none */
 	json_t *error;
+	json_t *then; /* RpcOut.then */
 	/* questions */
 	json_t *answers;   /* those answered, by key */
 	json_t *used;	   /* of them, those that the handler asked for */

@@ -307,7 +307,7 @@ static void question_end(Mcp *m, RpcSession *s, Question *q)
 json_t *session_ask(Mcp *m, RpcSession *s, Link *l, int cancel_fd, const char *method, json_t *params_stolen)
 {
 	Question q = { .event_fd = eventfd(0, EFD_CLOEXEC) };
-	struct pollfd p[2] = { { .fd = q.event_fd, .events = POLLIN }, { .fd = cancel_fd, .events = POLLIN } };
+	struct pollfd p[3] = { { .fd = q.event_fd, .events = POLLIN }, { .fd = cancel_fd, .events = POLLIN }, { .fd = m->stop_fd, .events = POLLIN } };
 	int64_t end = aside_now_s() + LIMIT_MCP_ANSWER_WAIT;
 	json_t *message;
 
@@ -320,9 +320,9 @@ json_t *session_ask(Mcp *m, RpcSession *s, Link *l, int cancel_fd, const char *m
 	message = json_pack("{s:s, s:s, s:s, s:o*}", "jsonrpc", "2.0", "id", q.id, "method", method, "params", params_stolen);
 	if (message && l->send(l, message))
 		while (aside_now_s() < end) {
-			int n = poll(p, 2, 1000);
+			int n = poll(p, 3, 1000);
 
-			if ((n < 0 && errno != EINTR) || (n > 0 && (p[0].revents || p[1].revents)))
+			if ((n < 0 && errno != EINTR) || n > 0)
 				break;
 		}
 	question_end(m, s, &q);

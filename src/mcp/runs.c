@@ -24,6 +24,7 @@
 
 enum {
 	SOFT_END_MS = 5000,	 /* what an interrupted run may take to say what it knows */
+	STOP_END_MS = 1000,	 /* the same when this server shuts down */
 	CHECK_PATIENCE_MS = 60000,
 	ASK_PATIENCE_MS = 30000,
 	READ_PIECE = 64 * 1024,
@@ -241,7 +242,8 @@ typedef struct Wait {
 	const RunAsk *ask;
 	Answer *a;
 	int64_t deadline; /* INT64_MAX: none */
-	bool interrupted, cancelled;
+	const char *interrupted; /* why, or NULL */
+	bool cancelled;
 } Wait;
 
 static int64_t after_ms(int64_t ms)
@@ -249,13 +251,13 @@ static int64_t after_ms(int64_t ms)
 	return clock_mono_ns() + ms * (NS_PER_S / 1000);
 }
 
-/* Its time is over: it is asked to end, and later, deaf to that, cut off.  False: the latter. */
-static bool wait_overdue(Wait *w)
+/* It is asked to end, and later, deaf to that, cut off.  False: the latter. */
+static bool interrupt(Wait *w, const char *why, int soft_ms)
 {
 	if (w->interrupted)
 		return false;
-	w->interrupted = true;
-	w->deadline = after_ms(SOFT_END_MS);
+	w->interrupted = why;
+	w->deadline = after_ms(soft_ms);
 	proc_send(w->a->control[0], BYTES(&(char){ LAUNCH_STOP }, 1), NULL, 0);
 	return true;
 }
@@ -263,11 +265,15 @@ static bool wait_overdue(Wait *w)
 /* True: there is something to read, or it has ended. */
 static bool wait_more(Wait *w)
 {
-	struct pollfd p[] = { { .fd = w->a->pipe[0], .events = POLLIN }, { .fd = w->c->cancel_fd, .events = POLLIN } };
+	struct pollfd p[] = {
+		{ .fd = w->a->pipe[0], .events = POLLIN },
+		{ .fd = w->c->cancel_fd, .events = POLLIN },
+		{ .fd = w->interrupted ? -1 : w->c->mcp->stop_fd, .events = POLLIN },
+	};
 
 	for (;;) {
 		int64_t left = w->deadline == INT64_MAX ? INT64_MAX : (w->deadline - clock_mono_ns()) / (NS_PER_S / 1000);
-		int n = left <= 0 ? 0 : poll(p, 2, left > 60000 ? 60000 : (int)left);
+		int n = left <= 0 ? 0 : poll(p, 3, left > 60000 ? 60000 : (int)left);
 
 		if (n > 0 && p[1].revents && call_cancelled(w->c)) {
 			w->cancelled = true;
@@ -277,9 +283,13 @@ static bool wait_more(Wait *w)
 			return true;
 		if (n > 0 && p[1].revents) /* not for us */
 			p[1].fd = -1;
+		if (n > 0 && p[2].revents) {
+			p[2].fd = -1;
+			interrupt(w, RUN_SHUTDOWN, STOP_END_MS);
+		}
 		if (n < 0 && errno != EINTR)
 			return false;
-		if (left <= 0 && !wait_overdue(w))
+		if (left <= 0 && !interrupt(w, RUN_DEADLINE, SOFT_END_MS))
 			return false;
 	}
 }
@@ -296,7 +306,7 @@ static json_t *wait_run(Wait *w, const char **ret_why)
 		last = take_lines(w->c, w->ask, w->a, &from, last);
 	if (!w->cancelled && more && last && json_is_integer(json_object_get(last, "exit"))) {
 		if (w->interrupted)
-			json_object_set_new(last, "deadline", json_true());
+			json_object_set_new(last, w->interrupted, json_true());
 		return last;
 	}
 	json_decref(last);

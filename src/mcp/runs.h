@@ -23,8 +23,12 @@ typedef struct RunAsk {
 	const char *approve; /* a hash that this caller's user has just approved by a form, or NULL */
 } RunAsk;
 
-/* Runs it behind the gate and waits.  The object of doc/run.schema.json (new), with
- * "deadline": true if it was interrupted for that; NULL: *ret_why says why nothing ran
+/* Members of a run's object that say why it was interrupted: each is true, or not there. */
+#define RUN_DEADLINE "deadline"
+#define RUN_SHUTDOWN "shutdown" /* of this server */
+
+/* Runs it behind the gate and waits.  The object of doc/run.schema.json (new), with one of
+ * these if it was interrupted; NULL: *ret_why says why nothing ran
  * (too many at a time, launcher gone, cancelled), a sentence good until the thread's next
  * call.  Tells progress while it runs.  A cancelled call stops
  * the run: the gate is closed within a second. */

@@ -9,8 +9,10 @@
 #include "mcp/aside.h"
 #include "mcp/rpc.h"
 #include "sys/io.h"
+#include "sys/proc.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +62,8 @@ static void handle(Stdio *s, json_t *message)
 	rpc_handle(&in, &out);
 	if (out.message)
 		send_line(&s->link, out.message);
+	if (out.then)
+		send_line(&s->link, out.then);
 }
 
 typedef struct Job {
@@ -124,14 +128,24 @@ static void take_line(Stdio *s, const char *text, size_t n)
 	}
 }
 
-/* Lines, until the end of file.  Of one that is too long only its length is taken note of. */
-static void read_lines(Stdio *s, int in)
+/* True: there is something to read, or the end of it; false: a signal came. */
+static bool wait_for_input(int in, int signal_fd)
+{
+	struct pollfd p[2] = { { .fd = signal_fd, .events = POLLIN }, { .fd = in, .events = POLLIN } };
+
+	while (poll(p, 2, -1) < 0 && errno == EINTR)
+		;
+	return !p[0].revents;
+}
+
+/* Lines, until the end of file or a signal.  Of one that is too long only its length is taken note of. */
+static void read_lines(Stdio *s, int in, int signal_fd)
 {
 	size_t cap = LIMIT_MCP_MESSAGE + 2, n = 0;
 	char *buf = malloc(cap);
-	bool skipping = false;
+	bool skipping = false, go_on = true;
 
-	while (buf && !s->dead) {
+	while (buf && !s->dead && (go_on = wait_for_input(in, signal_fd))) {
 		ssize_t got = read(in, buf + n, cap - n);
 		size_t from = 0;
 		char *end;
@@ -156,7 +170,7 @@ static void read_lines(Stdio *s, int in)
 			n = 0;
 		}
 	}
-	if (n && !skipping)
+	if (n && !skipping && go_on)
 		take_line(s, buf, n);
 	free(buf);
 }
@@ -177,7 +191,7 @@ static bool wait_for_threads(Stdio *s)
 	return all;
 }
 
-bool stdio_serve(Mcp *m, const Caller *caller, int in, int out)
+bool stdio_serve(Mcp *m, const Caller *caller, int in, int out, int signal_fd)
 {
 	Stdio *s = calloc(1, sizeof *s);
 
@@ -192,7 +206,11 @@ bool stdio_serve(Mcp *m, const Caller *caller, int in, int out)
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&s->out_lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
-	read_lines(s, in);
+	read_lines(s, in, signal_fd);
+	if (proc_readable(signal_fd, 0)) {
+		server_stop(m);
+		wait_for_threads(s);
+	}
 	rpc_session_end(m, s->session);
 	if (!wait_for_threads(s))
 		return false; /* they still use s */

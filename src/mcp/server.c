@@ -3,16 +3,20 @@
 
 #include "base/exits.h"
 #include "base/str.h"
+#include "mcp/aside.h"
 #include "mcp/handles.h"
 #include "mcp/http.h"
 #include "mcp/rpc_inside.h"
 #include "mcp/serve_stdio.h"
+#include "sys/proc.h"
 #include "sys/sandbox.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 enum { SERVER_PATH = 4096 };
@@ -24,7 +28,8 @@ bool server_init(Mcp *m)
 	json_object_seed(0); /* before there are threads */
 	m->sessions = sessions_new();
 	m->handles = handles_new();
-	return m->sessions && m->handles;
+	m->stop_fd = eventfd(0, EFD_CLOEXEC);
+	return m->sessions && m->handles && m->stop_fd >= 0;
 }
 
 void server_free(Mcp *m)
@@ -33,6 +38,29 @@ void server_free(Mcp *m)
 	handles_free(m->handles);
 	m->sessions = NULL;
 	m->handles = NULL;
+	proc_close(&m->stop_fd);
+}
+
+void server_stop(Mcp *m)
+{
+	aside_raise(m->stop_fd);
+}
+
+bool server_stops(const Mcp *m)
+{
+	return proc_readable(m->stop_fd, 0);
+}
+
+/* Readable at SIGTERM and SIGINT, which no thread to come hears. */
+static int stop_signals(void)
+{
+	sigset_t stop;
+
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTERM);
+	sigaddset(&stop, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &stop, NULL);
+	return signalfd(-1, &stop, SFD_CLOEXEC);
 }
 
 static int usage(const char *what)
@@ -103,19 +131,20 @@ int server_main(Mcp *m, int argc, char **argv)
 {
 	Caller who = { .name = "", .session = "stdio" }; /* the launcher knows whose standard input it is */
 	ServerOptions o = { 0 };
-	int code = SONDE_EXIT_OK;
+	int code = SONDE_EXIT_OK, signal_fd;
 
 	signal(SIGPIPE, SIG_IGN);
 	for (int i = 1; i < argc; i += 2)
 		if (strncmp(argv[i], "--", 2) != 0 || i + 1 == argc || !option(&o, argv[i] + 2, argv[i + 1]))
 			return usage(argv[i]);
-	if (!server_init(m))
+	signal_fd = stop_signals();
+	if (signal_fd < 0 || !server_init(m))
 		return SONDE_EXIT_ENVIRONMENT;
 	if (o.http)
-		code = http_serve(m, &o);
+		code = http_serve(m, &o, signal_fd);
 	else if (!server_close_in(NULL, NULL))
 		code = SONDE_EXIT_ENVIRONMENT;
-	else if (!stdio_serve(m, &who, STDIN_FILENO, STDOUT_FILENO))
+	else if (!stdio_serve(m, &who, STDIN_FILENO, STDOUT_FILENO, signal_fd))
 		_exit(SONDE_EXIT_ENVIRONMENT); /* a thread may still use what would be freed */
 	server_free(m);
 	return code;

@@ -34,6 +34,7 @@ typedef struct Mcp {
 	const char *name, *title, *version; /* serverInfo */
 	const char *extensions; /* JSON: capabilities.extensions, or NULL */
 	const Method *methods; /* further ones, of extensions; ended by one without a name; or NULL */
+	int stop_fd; /* readable: this server shuts down */
 	bool changes; /* its lists and resources may change while it runs: server_list_changed() */
 	struct RpcSessions *sessions;	    /* rpc.c */
 	struct Handles *handles;	    /* handles.c: programs, pages */
@@ -62,6 +63,11 @@ bool server_close_in(const char *one, const char *two);
 /* What server_main() does before it serves: secret, sessions, handles.  False: no memory. */
 bool server_init(Mcp *m);
 void server_free(Mcp *m);
+
+/* This server shuts down: runs are asked for what they know, streams are ended with their
+ * answers.  Once. */
+void server_stop(Mcp *m);
+bool server_stops(const Mcp *m);
 
 /* Tells those who want to hear of it: what is "tools", "prompts" or "resources". */
 void server_list_changed(Mcp *m, const char *what);

@@ -45,7 +45,9 @@ bool probe_failed(Call *c, const Tool *t, json_t *run, ToolResult *ret_r)
 	if (hash)
 		return tool_refuse(ret_r, "policy wants a person for this: `sonde approve %s` on the server shows what would be sent and "
 					  "approves it; then call again. Nothing was sent.", hash);
-	if (json_is_true(json_object_get(run, "deadline")))
+	if (json_is_true(json_object_get(run, RUN_SHUTDOWN)))
+		return tool_refuse(ret_r, "this server shuts down, and stopped it before there was a result; call again when it is back");
+	if (json_is_true(json_object_get(run, RUN_DEADLINE)))
 		return tool_refuse(ret_r, "the time was up before there was a result; ask for less (fewer packets, fewer hops)");
 	if (code == 3)
 		return tool_refuse(ret_r, "policy refuses: %s. Do not try to get around it: the operator can allow it (sonde policy allow). "

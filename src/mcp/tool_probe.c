@@ -472,7 +472,9 @@ static void conclude(Finding *f, json_t *run, json_t *args, const struct timespe
 		free(step.p);
 	}
 	f->warnings = warnings(run);
-	if (json_is_true(json_object_get(run, "deadline")))
+	if (json_is_true(json_object_get(run, RUN_SHUTDOWN)))
+		json_array_append_new(f->warnings, json_string("shutdown: this server shuts down, this is what was known until then"));
+	if (json_is_true(json_object_get(run, RUN_DEADLINE)))
 		json_array_append_new(f->warnings, json_string("deadline: the time was up, this is what was known until then"));
 	if (f->withheld)
 		json_array_append_new(f->warnings, json_sprintf("withheld: policy shows measurements only, %u pieces of content are left out", f->withheld));

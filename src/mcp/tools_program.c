@@ -400,8 +400,10 @@ static void say_summary(Text *out, json_t *run)
 	json_int_t code = json_integer_value(json_object_get(run, "exit")), packets = json_integer_value(json_object_get(gate, "packets"));
 	size_t i;
 
-	if (json_is_true(json_object_get(run, "deadline")))
+	if (json_is_true(json_object_get(run, RUN_DEADLINE)))
 		text_add(out, "interrupted at the deadline: partial results. ");
+	if (json_is_true(json_object_get(run, RUN_SHUTDOWN)))
+		text_add(out, "interrupted, since this server shuts down: partial results; call again when it is back. ");
 	if (hash)
 		text_add(out, "policy wants a person for this: `sonde approve %s` on the server, then call again. Nothing was sent. ", hash);
 	if (error)
@@ -481,7 +483,7 @@ static void say_cut(Call *c, json_t *run, json_t *all, size_t end, json_t *s, To
 
 static void say_run(Call *c, json_t *run, const Program *p, ToolResult *ret_r)
 {
-	static const char *const also[] = { "manifest", "error", "diagnostics", "notes", "deadline", "approval" };
+	static const char *const also[] = { "manifest", "error", "diagnostics", "notes", RUN_DEADLINE, "approval" };
 	json_t *all = json_array(), *shown, *s = json_object(), *piece;
 	Text summary = { 0 }, words = { 0 };
 	size_t i, end;
