@@ -20,6 +20,7 @@ static const Opt mcp_opts[] = {
 	{ "jwks", 0, OPT_STR, "FILE", FRONT(jwks), "accept OAuth tokens that one of these keys has signed" },
 	{ "issuer", 0, OPT_STR, "URL", FRONT(issuer), "of these tokens" },
 	{ "audience", 0, OPT_STR, "TEXT", FRONT(audience), "that they must be meant for" },
+	{ "scope", 0, OPT_STR, "TEXT", FRONT(scope), "that they must have, names with blanks between; sonde:mcp if not given, none if empty" },
 	{ "resource", 0, OPT_STR, "URL", FRONT(resource), "by which clients know this server" },
 	{ "origin", 0, OPT_LIST, "URL", FRONT(origin), "a web page's origin that may ask; may be repeated" },
 	{ "host", 0, OPT_LIST, "NAME", FRONT(host), "a name by which clients may call this server; may be repeated" },

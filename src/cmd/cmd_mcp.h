@@ -21,7 +21,7 @@ typedef struct McpOptions {
 	CmdArgs args; /* the sub-command's name and its arguments; none: serve */
 	OptList policy;
 	/* handed on to the front as they are */
-	const char *http, *keys, *tls_cert, *tls_key, *jwks, *issuer, *audience, *resource;
+	const char *http, *keys, *tls_cert, *tls_key, *jwks, *issuer, *audience, *scope, *resource;
 	OptList origin, host;
 	OptUint max_runs, max_runs_caller;
 	/* mcp key add */

@@ -126,6 +126,7 @@ static void front_args(Launcher *l, FrontArgs *a, FrontFiles *f)
 	arg(a, "--jwks", o->jwks);
 	arg(a, "--issuer", o->issuer);
 	arg(a, "--audience", o->audience);
+	arg(a, "--scope", o->scope);
 	arg(a, "--resource", o->resource);
 	arg_list(a, "--origin", &o->origin);
 	arg_list(a, "--host", &o->host);

@@ -20,9 +20,11 @@ struct Auth {
 	bool open;
 	AuthFile keys, jwks;
 	JwtKeys *jwt;
-	const char *issuer, *audience;
+	const char *issuer, *audience, *scope;
 	char resource[512];
 };
+
+#define SCOPE "sonde:mcp" /* of tokens, unless the operator says other */
 
 static void say(const char *why)
 {
@@ -90,13 +92,15 @@ static bool is_url(const char *s)
 static const char *options_fault(const ServerOptions *o, const char *resource)
 {
 	if (!o->jwks)
-		return o->issuer ? "--issuer is of tokens, which need --jwks" : NULL;
+		return o->issuer || o->scope ? "--issuer and --scope are of tokens, which need --jwks" : NULL;
 	if (!o->keys)
 		return "--jwks needs --keys: a token's subject has a row there (sonde mcp key add NAME --subject SUBJECT)";
 	if (!o->issuer || !is_url(o->issuer))
 		return "--jwks needs --issuer URL, whose tokens these are";
 	if (!is_url(resource) || !strchr(strstr(resource, "//") + 2, '/') || strlen(resource) > 400)
 		return "--resource takes the URL of this server as clients have it, https://sonde.example.com/mcp";
+	if (o->scope && (!jwt_is_scope(o->scope) || strlen(o->scope) > 200))
+		return "--scope takes names of scopes with a blank between them, 200 bytes at most; empty: tokens need none";
 	return NULL;
 }
 
@@ -110,7 +114,8 @@ Auth *auth_new(const ServerOptions *o, const char *url, char ret_why[256])
 		free(a);
 		return NULL;
 	}
-	*a = (Auth){ .open = !o->keys && !o->jwks, .keys.path = o->keys, .jwks.path = o->jwks, .issuer = o->issuer };
+	*a = (Auth){ .open = !o->keys && !o->jwks, .keys.path = o->keys, .jwks.path = o->jwks, .issuer = o->issuer,
+		     .scope = o->scope ? o->scope : SCOPE };
 	snprintf(a->resource, sizeof a->resource, "%s", resource);
 	a->audience = o->audience ? o->audience : a->resource;
 	pthread_mutex_init(&a->lock, NULL);
@@ -155,23 +160,25 @@ static bool find_row(const Auth *a, const Hash *hash, const char *subject, Calle
 	return false;
 }
 
-static bool known(Auth *a, Str credential, Caller *ret_who)
+static AuthSaid known(Auth *a, Str credential, Caller *ret_who)
 {
-	JwtWant want = { .issuer = a->issuer, .audience = a->audience, .now = time(NULL) };
-	char subject[JWT_SUBJECT];
+	JwtWant want = { .issuer = a->issuer, .audience = a->audience, .scope = a->scope, .now = time(NULL) };
+	JwtSaid token;
 	Hash hash;
 
 	if (keys_looks_like(credential)) {
 		hash = keys_hash(credential);
-		return find_row(a, &hash, NULL, ret_who);
+		return find_row(a, &hash, NULL, ret_who) ? AUTH_OK : AUTH_BAD;
 	}
-	return a->jwt && jwt_check(a->jwt, credential, &want, subject) && find_row(a, NULL, subject, ret_who);
+	if (!a->jwt || !jwt_check(a->jwt, credential, &want, &token) || !find_row(a, NULL, token.subject, ret_who))
+		return AUTH_BAD; /* also where another scope would not help: nobody is sent for one in vain */
+	return token.in_scope ? AUTH_OK : AUTH_SCOPE;
 }
 
 AuthSaid auth_caller(Auth *a, Str authorization, Str api_key, Caller *ret_who)
 {
 	Str credential = api_key.p ? api_key : http_bearer(authorization);
-	bool ok;
+	AuthSaid said;
 
 	*ret_who = (Caller){ .name = "", .session = "http" };
 	if (a->open)
@@ -182,37 +189,47 @@ AuthSaid auth_caller(Auth *a, Str authorization, Str api_key, Caller *ret_who)
 		return AUTH_BAD;
 	pthread_mutex_lock(&a->lock);
 	refresh(a);
-	ok = known(a, credential, ret_who);
+	said = known(a, credential, ret_who);
 	pthread_mutex_unlock(&a->lock);
-	return ok ? AUTH_OK : AUTH_BAD;
+	return said;
 }
 
 /* ---- what clients are told ---- */
 
 char *auth_metadata(const Auth *a)
 {
-	json_t *o;
-	char *text;
+	json_t *o, *scopes;
+	char *text, *rest, *copy, *one;
 
 	if (!a->issuer)
 		return NULL;
 	o = json_pack("{s:s, s:[s], s:[s], s:s}", "resource", a->resource, "authorization_servers", a->issuer,
 		      "bearer_methods_supported", "header", "resource_name", "Sonde");
+	scopes = json_array();
+	rest = copy = strdup(a->scope);
+	while (rest && (one = strsep(&rest, " ")))
+		if (*one)
+			json_array_append_new(scopes, json_string(one));
+	if (json_array_size(scopes))
+		json_object_set(o, "scopes_supported", scopes);
 	text = json_dumps(o, JSON_COMPACT);
+	json_decref(scopes);
 	json_decref(o);
+	free(copy);
 	return text;
 }
 
-void auth_challenge(const Auth *a, bool bad, char *buf, size_t cap)
+void auth_challenge(const Auth *a, AuthSaid said, char buf[AUTH_CHALLENGE])
 {
-	const char *error = bad ? ", error=\"invalid_token\"" : "";
-	const char *path = strstr(a->resource, "//");
+	static const char *const errors[] = { [AUTH_BAD] = ", error=\"invalid_token\"", [AUTH_SCOPE] = ", error=\"insufficient_scope\"" };
+	const char *path = strstr(a->resource, "//"), *error = errors[said] ? errors[said] : "";
+	int n = snprintf(buf, AUTH_CHALLENGE, "Bearer realm=\"sonde\"%s", error);
 
 	path = path ? strchr(path + 2, '/') : NULL;
-	if (!a->issuer || !path) {
-		snprintf(buf, cap, "Bearer realm=\"sonde\"%s", error);
+	if (!a->issuer || !path)
 		return;
-	}
-	snprintf(buf, cap, "Bearer realm=\"sonde\"%s, resource_metadata=\"%.*s" HTTP_METADATA "%s\"", error, (int)(path - a->resource),
+	if (*a->scope)
+		n += snprintf(buf + n, AUTH_CHALLENGE - (size_t)n, ", scope=\"%s\"", a->scope);
+	snprintf(buf + n, AUTH_CHALLENGE - (size_t)n, ", resource_metadata=\"%.*s" HTTP_METADATA "%s\"", (int)(path - a->resource),
 		 a->resource, path);
 }

@@ -22,6 +22,7 @@ typedef enum AuthSaid {
 	AUTH_OK,
 	AUTH_NONE, /* no credential */
 	AUTH_BAD,  /* one that is not (or no longer) good, or two */
+	AUTH_SCOPE, /* a good token, but not for this */
 } AuthSaid;
 
 /* `authorization` and `api_key` are header values, .p NULL: absent.  Threads may ask at
@@ -31,7 +32,8 @@ AuthSaid auth_caller(Auth *a, Str authorization, Str api_key, Caller *ret_who);
 /* RFC 9728: what a client reads to find the authorization server (new, free()); NULL:
  * there is none. */
 char *auth_metadata(const Auth *a);
-/* The value of WWW-Authenticate, for 401. */
-void auth_challenge(const Auth *a, bool bad, char *buf, size_t cap);
+/* The value of WWW-Authenticate, for 401 and for 403 after AUTH_SCOPE. */
+enum { AUTH_CHALLENGE = 1024 };
+void auth_challenge(const Auth *a, AuthSaid said, char buf[AUTH_CHALLENGE]);
 
 #endif

@@ -184,7 +184,57 @@ static bool for_us(json_t *aud, const char *audience)
 	return false;
 }
 
-static bool claims_ok(json_t *claims, const JwtWant *want, char ret_subject[JWT_SUBJECT])
+/* Whether `name` is one of the names in a text. */
+static bool has_name(const char *text, Str name)
+{
+	while (text && *text) {
+		size_t n = strcspn(text, " ");
+
+		if (n == name.n && memcmp(text, name.p, n) == 0)
+			return true;
+		text += n + strspn(text + n, " ");
+	}
+	return false;
+}
+
+/* RFC 8693's scope is a text; scp, as some issuers have it instead, a text or a list. */
+static bool granted(json_t *claims, Str name)
+{
+	json_t *scope = json_object_get(claims, "scope"), *one;
+	size_t i;
+
+	if (!scope)
+		scope = json_object_get(claims, "scp");
+	json_array_foreach(scope, i, one)
+		if (json_is_string(one) && str_is(name, json_string_value(one)))
+			return true;
+	return has_name(json_string_value(scope), name);
+}
+
+static bool in_scope(json_t *claims, const char *want)
+{
+	bool all = true;
+
+	while (*want) {
+		size_t n = strcspn(want, " ");
+
+		all = all && granted(claims, (Str){ want, n });
+		want += n + strspn(want + n, " ");
+	}
+	return all;
+}
+
+bool jwt_is_scope(const char *text)
+{
+	char before = ' ';
+
+	for (const char *s = text; *s; before = *s++)
+		if (*s == ' ' ? before == ' ' : *s < '!' || *s > '~' || *s == '"' || *s == '\\')
+			return false;
+	return !*text || before != ' ';
+}
+
+static bool claims_ok(json_t *claims, const JwtWant *want, JwtSaid *ret)
 {
 	json_t *exp = json_object_get(claims, "exp"), *nbf = json_object_get(claims, "nbf");
 	const char *iss = json_string_value(json_object_get(claims, "iss"));
@@ -199,7 +249,8 @@ static bool claims_ok(json_t *claims, const JwtWant *want, char ret_subject[JWT_
 		return false;
 	if (!sub || !sub[0] || strlen(sub) >= JWT_SUBJECT)
 		return false;
-	strcpy(ret_subject, sub);
+	strcpy(ret->subject, sub);
+	ret->in_scope = in_scope(claims, want->scope);
 	return true;
 }
 
@@ -221,7 +272,7 @@ static bool parts_of(Str token, Str ret_part[3])
 	return true;
 }
 
-bool jwt_check(const JwtKeys *k, Str token, const JwtWant *want, char ret_subject[JWT_SUBJECT])
+bool jwt_check(const JwtKeys *k, Str token, const JwtWant *want, JwtSaid *ret)
 {
 	json_t *head = NULL, *claims = NULL;
 	const char *alg, *kid;
@@ -233,7 +284,7 @@ bool jwt_check(const JwtKeys *k, Str token, const JwtWant *want, char ret_subjec
 		claims = part(p[1]);
 	}
 	if (head && claims && head_ok(head, &alg, &kid) && signed_by(k, token, alg, kid))
-		ok = claims_ok(claims, want, ret_subject);
+		ok = claims_ok(claims, want, ret);
 	json_decref(head);
 	json_decref(claims);
 	return ok;

@@ -20,11 +20,20 @@ enum { JWT_MOST = 8192, JWT_SUBJECT = 256, JWT_LEEWAY_S = 30 };
 
 typedef struct JwtWant {
 	const char *issuer, *audience;
+	const char *scope; /* names with a blank between them; empty: none is wanted */
 	int64_t now; /* seconds since 1970 */
 } JwtWant;
 
-/* Whom a token speaks of, into ret_subject; false: it is not good here and now.  Not for
+typedef struct JwtSaid {
+	char subject[JWT_SUBJECT];
+	bool in_scope; /* it has each scope that is wanted */
+} JwtSaid;
+
+/* Whom a token speaks of; false: it is not good here and now, and *ret is nothing.  Not for
  * two threads at a time with the same keys. */
-bool jwt_check(const JwtKeys *k, Str token, const JwtWant *want, char ret_subject[JWT_SUBJECT]);
+bool jwt_check(const JwtKeys *k, Str token, const JwtWant *want, JwtSaid *ret);
+
+/* Names as of RFC 6749, 3.3, with one blank between them; or empty. */
+bool jwt_is_scope(const char *text);
 
 #endif

@@ -14,20 +14,20 @@ static const char set[] = "{\"keys\":[{\"kty\":\"EC\",\"crv\":\"P-256\",\"kid\":
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const JwtWant want = { .issuer = "https://as.example", .audience = "https://sonde.example/mcp", .now = 1000 };
+	const JwtWant want = { .issuer = "https://as.example", .audience = "https://sonde.example/mcp", .scope = "sonde:mcp", .now = 1000 };
 	const uint8_t *zero = size ? memchr(data, 0, size) : NULL;
 	Str keys = zero ? (Str){ (const char *)data, (size_t)(zero - data) } : STR(set);
 	Str token = zero ? (Str){ (const char *)zero + 1, size - keys.n - 1 } : (Str){ (const char *)data, size };
-	char subject[JWT_SUBJECT];
+	JwtSaid said;
 	const char *why = NULL;
 	JwtKeys *k = jwt_keys_new(keys, &why);
 
 	if (!k && !why)
 		abort();
-	if (k && !zero && jwt_check(k, token, &want, subject))
+	if (k && !zero && jwt_check(k, token, &want, &said))
 		abort();
 	if (k && zero)
-		jwt_check(k, token, &want, subject);
+		jwt_check(k, token, &want, &said);
 	jwt_keys_free(k);
 	return 0;
 }

@@ -155,10 +155,10 @@ static void tell_origin(struct MHD_Response *r, const HttpHead *h)
 }
 
 /* Its body is not read, so the connection ends with it. */
-static enum MHD_Result refuse(Server *s, struct MHD_Connection *mc, const HttpHead *h, int status, bool bad, const char *why)
+static enum MHD_Result refuse(Server *s, struct MHD_Connection *mc, const HttpHead *h, int status, AuthSaid said, const char *why)
 {
 	json_t *error = json_pack("{s:s, s:{s:i, s:s}}", "jsonrpc", "2.0", "error", "code", -32600, "message", why);
-	char *text = json_dumps(error, JSON_COMPACT), challenge[512];
+	char *text = json_dumps(error, JSON_COMPACT), challenge[AUTH_CHALLENGE];
 	struct MHD_Response *r = text ? text_response(text, "application/json") : NULL;
 
 	json_decref(error);
@@ -167,8 +167,8 @@ static enum MHD_Result refuse(Server *s, struct MHD_Connection *mc, const HttpHe
 	MHD_add_response_header(r, "Connection", "close");
 	if (status == 405)
 		MHD_add_response_header(r, "Allow", h->place == HTTP_ABOUT ? "GET" : "POST, GET, DELETE");
-	if (status == 401) {
-		auth_challenge(s->auth, bad, challenge, sizeof challenge);
+	if (said != AUTH_OK) {
+		auth_challenge(s->auth, said, challenge);
 		MHD_add_response_header(r, "WWW-Authenticate", challenge);
 	}
 	tell_origin(r, h);
@@ -195,7 +195,7 @@ static enum MHD_Result about(Server *s, struct MHD_Connection *mc, const HttpHea
 	struct MHD_Response *r;
 
 	if (!text)
-		return refuse(s, mc, h, 404, false, "no authorization server is set (sonde mcp --issuer)");
+		return refuse(s, mc, h, 404, AUTH_OK, "no authorization server is set (sonde mcp --issuer)");
 	r = text_response(text, "application/json");
 	tell_origin(r, h);
 	return give(mc, 200, r);
@@ -290,28 +290,33 @@ static size_t head_size(struct MHD_Connection *mc)
 /* Its head is here, not a byte of its body was read. */
 static enum MHD_Result on_head(Server *s, struct MHD_Connection *mc, HttpHead *h, Exchange **ret_x)
 {
+	static const char *const whys[] = {
+		[AUTH_NONE] = "who asks? (sonde mcp key)",
+		[AUTH_BAD] = "this key or token is not good",
+		[AUTH_SCOPE] = "this token lacks a scope that is needed here",
+	};
 	const char *why = NULL;
 	Caller who;
 	AuthSaid said;
 	int status = http_head_check(h, &s->rules, &why);
 
 	if (status)
-		return refuse(s, mc, h, status, false, why);
+		return refuse(s, mc, h, status, AUTH_OK, why);
 	if (server_stops(s->mcp))
-		return refuse(s, mc, h, 503, false, "this server shuts down");
+		return refuse(s, mc, h, 503, AUTH_OK, "this server shuts down");
 	if (h->verb_id == HTTP_PREFLIGHT)
 		return preflight(mc, h);
 	if (h->place == HTTP_ABOUT)
 		return about(s, mc, h);
 	said = auth_caller(s->auth, h->field[HTTP_AUTHORIZATION], h->field[HTTP_API_KEY], &who);
 	if (said != AUTH_OK)
-		return refuse(s, mc, h, 401, said == AUTH_BAD, said == AUTH_BAD ? "this key or token is not good" : "who asks? (sonde mcp key)");
+		return refuse(s, mc, h, said == AUTH_SCOPE ? 403 : 401, said, whys[said]);
 	status = http_body_check(h, &s->rules, &why);
 	if (status)
-		return refuse(s, mc, h, status, false, why);
+		return refuse(s, mc, h, status, AUTH_OK, why);
 	*ret_x = exchange_new(s->mcp, h);
 	if (!*ret_x)
-		return refuse(s, mc, h, 503, false, "no room");
+		return refuse(s, mc, h, 503, AUTH_OK, "no room");
 	(*ret_x)->caller = who;
 	deadline_set(s, conn_of(mc), LIMIT_MCP_BODY_MS);
 	return MHD_YES;

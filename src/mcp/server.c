@@ -78,6 +78,7 @@ static bool option(ServerOptions *o, const char *name, const char *value)
 	} texts[] = {
 		{ "http", &o->http },	  { "keys", &o->keys },	    { "tls-cert", &o->tls_cert }, { "tls-key", &o->tls_key },
 		{ "jwks", &o->jwks },	  { "issuer", &o->issuer }, { "audience", &o->audience }, { "resource", &o->resource },
+		{ "scope", &o->scope },
 	};
 	const struct {
 		const char *name;

@@ -48,7 +48,7 @@ enum { SERVER_NAMES = 16 };
 typedef struct ServerOptions {
 	const char *http; /* ADDR:PORT */
 	const char *keys, *tls_cert, *tls_key, *jwks; /* files */
-	const char *issuer, *audience, *resource;
+	const char *issuer, *audience, *scope, *resource;
 	const char *origin[SERVER_NAMES], *host[SERVER_NAMES]; /* allowed ones, ended by NULL if fewer */
 } ServerOptions;
 

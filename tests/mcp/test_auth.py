@@ -181,7 +181,7 @@ class Signer:
 
     def token(self, head=None, **claims):
         head = {"alg": self.alg, "kid": self.kid, "typ": "at+jwt", **(head or {})}
-        body = {"iss": ISSUER, "aud": AUDIENCE, "sub": "user|1", "exp": int(time.time()) + 300, **claims}
+        body = {"iss": ISSUER, "aud": AUDIENCE, "sub": "user|1", "exp": int(time.time()) + 300, "scope": "sonde:mcp", **claims}
         data = ".".join(b64({k: v for k, v in o.items() if v is not None}) for o in (head, body))
         return f"{data}.{b64(self.sign(data.encode()))}"
 
@@ -273,6 +273,52 @@ def test_a_name_twice_in_a_token(issuer):
     assert bearer(issuer, f"{data}.{b64(issuer.es.sign(data.encode()))}") == 401
 
 
+IN_SCOPE = [{"scope": "openid sonde:mcp email"}, {"scope": "  sonde:mcp"}, {"scope": None, "scp": "sonde:mcp"},
+            {"scope": None, "scp": ["openid", "sonde:mcp"]}]
+OUT_OF_SCOPE = [{"scope": None}, {"scope": ""}, {"scope": "sonde:mc"}, {"scope": "sonde:mcp2"}, {"scope": "SONDE:MCP"}, {"scope": "sonde:mcp,x"},
+                {"scope": "x-sonde:mcp"}, {"scope": 1}, {"scope": {"sonde:mcp": True}}, {"scope": "openid", "scp": "sonde:mcp"},
+                {"scope": None, "scp": ["openid sonde:mcp"]}, {"scope": None, "scp": [1, None]}]
+
+
+def challenge(got):
+    """The parameters of WWW-Authenticate (RFC 9110, 11.6.1)."""
+    kind, _, rest = got.headers["www-authenticate"].partition(" ")
+    assert kind == "Bearer"
+    return dict(re.findall(r'([a-z_]+)="([^"]*)"(?:, |$)', rest))
+
+
+def ask(server, token):
+    return server.ask(body=LIST, headers={**LIST_HEADERS, **({"Authorization": f"Bearer {token}"} if token else {})})
+
+
+def test_a_token_has_the_scope(issuer):
+    for claims in IN_SCOPE:
+        assert bearer(issuer, issuer.es.token(**claims)) == 200, claims
+    for claims in OUT_OF_SCOPE:
+        got = ask(issuer.server, issuer.es.token(**claims))
+        assert got.status == 403 and got.headers["connection"] == "close", claims
+        said = challenge(got)
+        assert said["error"] == "insufficient_scope" and said["scope"] == "sonde:mcp" and said["resource_metadata"].startswith("https://sonde")
+    # a scope opens nothing for who is not let in anyway, and nobody is sent for one in vain
+    for claims in ({"sub": "user|2"}, {"aud": "https://other"}, {"exp": int(time.time()) - 60}):
+        got = ask(issuer.server, issuer.es.token(scope="openid", **claims))
+        assert got.status == 401 and challenge(got)["error"] == "invalid_token", claims
+    assert ask(issuer.server, issuer.stranger.token(head={"kid": "es"}, scope="openid")).status == 401
+
+
+def test_scopes_of_the_operators_own(issuer):
+    with Server(*issuer.args, "--scope", "net:read net:probe") as s:
+        assert ask(s, issuer.es.token(scope="net:probe x net:read")).status == 200
+        for scope in ("net:read", "net:probe", "sonde:mcp", "net:read,net:probe"):
+            got = ask(s, issuer.es.token(scope=scope))
+            assert got.status == 403 and challenge(got)["scope"] == "net:read net:probe", "all that are needed, in one challenge"
+        assert s.ask("GET", "/.well-known/oauth-protected-resource/mcp").json["scopes_supported"] == ["net:read", "net:probe"]
+    with Server(*issuer.args, "--scope", "") as s:
+        assert ask(s, issuer.es.token(scope=None)).status == 200
+        assert "scopes_supported" not in s.ask("GET", "/.well-known/oauth-protected-resource/mcp").json
+        assert "scope" not in challenge(ask(s, None))
+
+
 def test_clients_find_the_authorization_server(issuer):
     got = issuer.server.ask(body=LIST, headers=LIST_HEADERS)
     assert got.status == 401
@@ -282,7 +328,8 @@ def test_clients_find_the_authorization_server(issuer):
         about = issuer.server.ask("GET", path)
         assert about.status == 200 and about.headers["content-type"] == "application/json"
         assert about.json["resource"] == AUDIENCE and about.json["authorization_servers"] == [ISSUER]
-        assert about.json["bearer_methods_supported"] == ["header"]
+        assert about.json["bearer_methods_supported"] == ["header"] and about.json["scopes_supported"] == ["sonde:mcp"]
+    assert challenge(got)["scope"] == "sonde:mcp" and "error" not in challenge(got)
     bad = issuer.server.ask(body=LIST, headers={**LIST_HEADERS, "Authorization": "Bearer x"})
     assert 'error="invalid_token"' in bad.headers["www-authenticate"]
     assert issuer.server.ask(path=f"/mcp?access_token={issuer.es.token()}", body=LIST, headers=LIST_HEADERS).status in (400, 401)
@@ -308,7 +355,8 @@ def test_no_start_without_what_tokens_need(issuer, tmp_path):
     weak.write_text(json.dumps({"keys": [{"kty": "oct", "k": "AAAA"}, {"kty": "RSA", "n": "AQAB", "e": "AQAB"}]}))
     for args in (["--jwks", issuer.jwks], ["--jwks", issuer.jwks, "--keys", issuer.keys], ["--issuer", ISSUER, "--keys", issuer.keys],
                  ["--jwks", weak, "--keys", issuer.keys, "--issuer", ISSUER], [*issuer.args, "--resource", 'https://a/"'],
-                 [*issuer.args, "--resource", "https://a"]):
+                 [*issuer.args, "--resource", "https://a"], ["--keys", issuer.keys, "--scope", "x"],
+                 *([*issuer.args, "--scope", bad] for bad in ("a  b", " a", "a ", 'a"', "a\\", "\u00e4", "x" * 201))):
         s = Server(*args, ok=False)
         assert s.proc.wait(20) == 5, s.said
         s.proc.stderr.close()
