@@ -22,7 +22,6 @@ const char *era_name(Era e);
 typedef struct Caller {
 	char name[64];
 	char session[64];
-	uint32_t principal; /* deal/launch.h: row of the launcher's table of principals; 0: the server's own policy alone */
 } Caller;
 
 struct Mcp; /* mcp/server.h: what all calls share */

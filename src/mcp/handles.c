@@ -13,16 +13,23 @@
 typedef struct Handle {
 	struct Handle *next; /* newest first */
 	char name[HANDLE_TEXT];
-	char caller[64], session[64];
-	uint32_t principal;
 	int64_t until_s;
-	size_t n;
+	size_t n; /* bytes, with this head */
 	char text[];
 } Handle;
 
+/* A caller, as long as he has any. */
+typedef struct Owner {
+	struct Owner *next;
+	Caller who;
+	Handle *first;
+	unsigned count;
+	size_t bytes;
+} Owner;
+
 typedef struct Handles {
 	pthread_mutex_t lock;
-	Handle *first;
+	Owner *first;
 	size_t bytes;
 } Handles;
 
@@ -35,83 +42,132 @@ struct Handles *handles_new(void)
 	return all;
 }
 
-static void drop(Handles *all, Handle **at)
+static void drop(Handles *all, Owner *o, Handle **at)
 {
 	Handle *h = *at;
 
 	*at = h->next;
+	o->count--;
+	o->bytes -= h->n;
 	all->bytes -= h->n;
 	free(h);
 }
 
+static void drop_oldest(Handles *all, Owner *o)
+{
+	Handle **at = &o->first;
+
+	while ((*at)->next)
+		at = &(*at)->next;
+	drop(all, o, at);
+}
+
 void handles_free(struct Handles *all)
 {
+	Owner *next;
+
 	if (!all)
 		return;
-	while (all->first)
-		drop(all, &all->first);
+	for (Owner *o = all->first; o; o = next) {
+		next = o->next;
+		while (o->first)
+			drop(all, o, &o->first);
+		free(o);
+	}
 	pthread_mutex_destroy(&all->lock);
 	free(all);
 }
 
-static bool is_of(const Handle *h, const Caller *c)
+static Owner *owner_find(const Handles *all, const Caller *c)
 {
-	return h->principal == c->principal && strcmp(h->caller, c->name) == 0 && strcmp(h->session, c->session) == 0;
+	for (Owner *o = all->first; o; o = o->next)
+		if (strcmp(o->who.name, c->name) == 0 && strcmp(o->who.session, c->session) == 0)
+			return o;
+	return NULL;
 }
 
-/* What is old goes, then the caller's oldest beyond its share. */
-static void make_room(Handles *all, const Caller *c, size_t n)
+/* Found or made; NULL: no memory. */
+static Owner *owner_of(Handles *all, const Caller *c)
+{
+	Owner *o = owner_find(all, c);
+
+	if (!o && (o = calloc(1, sizeof *o))) {
+		o->who = *c;
+		o->next = all->first;
+		all->first = o;
+	}
+	return o;
+}
+
+static void forget_old(Handles *all)
 {
 	int64_t now = aside_now_s();
-	unsigned count = 0;
-	size_t bytes = n;
 
-	for (Handle **at = &all->first; *at;) {
-		bool mine = is_of(*at, c);
+	for (Owner **at = &all->first; *at;) {
+		Owner *o = *at;
 
-		if (mine) {
-			count++;
-			bytes += (*at)->n;
+		for (Handle **h = &o->first; *h;)
+			if ((*h)->until_s < now)
+				drop(all, o, h);
+			else
+				h = &(*h)->next;
+		if (o->first) {
+			at = &o->next;
+		} else {
+			*at = o->next;
+			free(o);
 		}
-		if ((*at)->until_s < now || (mine && (count >= HANDLES_CALLER || bytes > LIMIT_MCP_HANDLES_CALLER)))
-			drop(all, at);
-		else
-			at = &(*at)->next;
 	}
-	while (all->first && all->bytes + n > LIMIT_MCP_HANDLES) {
-		Handle **at = &all->first;
+}
 
-		while ((*at)->next)
-			at = &(*at)->next;
-		drop(all, at);
+/* The caller's oldest gives way beyond his share; beyond the room of all, the oldest of who
+ * has most: nobody pushes out who has less than he. */
+static void make_room(Handles *all, Owner *o, size_t n)
+{
+	while (o->first && (o->count >= HANDLES_CALLER || o->bytes + n > LIMIT_MCP_HANDLES_CALLER))
+		drop_oldest(all, o);
+	while (all->bytes + n > LIMIT_MCP_HANDLES) {
+		Owner *most = all->first;
+
+		for (Owner *one = most; one; one = one->next)
+			if (one->bytes > most->bytes)
+				most = one;
+		drop_oldest(all, most);
 	}
 }
 
 bool handle_keep(Call *c, const char *prefix, const char *text, char ret_name[HANDLE_TEXT])
 {
 	Handles *all = c->mcp->handles;
-	size_t n = strlen(text) + 1;
+	size_t n = strlen(text) + 1, whole = sizeof(Handle) + n;
 	char random[33];
 	Handle *h;
+	Owner *o;
 
-	if (n > LIMIT_MCP_HANDLES_CALLER || strlen(prefix) > 6 || !aside_random(random, 16))
+	if (whole > LIMIT_MCP_HANDLES_CALLER || strlen(prefix) > 6 || !aside_random(random, 16))
 		return false;
-	h = malloc(sizeof *h + n);
+	h = malloc(whole);
 	if (!h)
 		return false;
-	*h = (Handle){ .principal = c->caller->principal, .until_s = aside_now_s() + LIMIT_MCP_HANDLE_AGE, .n = n };
-	memcpy(h->caller, c->caller->name, sizeof h->caller);
-	memcpy(h->session, c->caller->session, sizeof h->session);
+	*h = (Handle){ .until_s = aside_now_s() + LIMIT_MCP_HANDLE_AGE, .n = whole };
 	memcpy(h->text, text, n);
 	snprintf(h->name, sizeof h->name, "%.6s_%s", prefix, random);
 	memcpy(ret_name, h->name, HANDLE_TEXT);
 	pthread_mutex_lock(&all->lock);
-	make_room(all, c->caller, n);
-	h->next = all->first;
-	all->first = h;
-	all->bytes += n;
+	forget_old(all);
+	o = owner_of(all, c->caller);
+	if (o) {
+		make_room(all, o, whole);
+		h->next = o->first;
+		o->first = h;
+		o->count++;
+		o->bytes += whole;
+		all->bytes += whole;
+	}
 	pthread_mutex_unlock(&all->lock);
-	return true;
+	if (!o)
+		free(h);
+	return o;
 }
 
 char *handle_text(Call *c, const char *name)
@@ -120,8 +176,10 @@ char *handle_text(Call *c, const char *name)
 	char *text = NULL;
 
 	pthread_mutex_lock(&all->lock);
-	for (const Handle *h = all->first; h && !text; h = h->next)
-		if (is_of(h, c->caller) && strcmp(h->name, name) == 0 && h->until_s >= aside_now_s())
+	const Owner *o = owner_find(all, c->caller);
+
+	for (const Handle *h = o ? o->first : NULL; h && !text; h = h->next)
+		if (strcmp(h->name, name) == 0 && h->until_s >= aside_now_s())
 			text = strdup(h->text);
 	pthread_mutex_unlock(&all->lock);
 	return text;

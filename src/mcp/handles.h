@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Programs and pages that a caller can name later: random names of 128 bits, bound to
- * the caller, gone after an hour or when newer ones need the room.
+ * the caller, gone after an hour or when newer ones of his need the room, or of who has less than he.
  */
 #ifndef SONDE_MCP_HANDLES_H
 #define SONDE_MCP_HANDLES_H

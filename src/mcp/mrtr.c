@@ -55,7 +55,6 @@ static bool request_hash(const Call *c, char ret_text[SHA256_TEXT])
 	sha256_add_sized(&s, BYTES(c->method, strlen(c->method)));
 	sha256_add_sized(&s, BYTES(c->caller->name, strlen(c->caller->name)));
 	sha256_add_sized(&s, BYTES(c->caller->session, strlen(c->caller->session)));
-	sha256_add_u64(&s, c->caller->principal);
 	sha256_add_sized(&s, BYTES(text, strlen(text)));
 	hash_format(sha256_done(&s), ret_text);
 	free(text);

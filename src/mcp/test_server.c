@@ -118,8 +118,8 @@ static const Prompt test_prompts[] = { { "p", NULL, NULL, prompt_arg, 1, prompt_
 
 Mcp mcp;
 TestLink test_link;
-const Caller alice = { .name = "alice", .session = "mcp alice", .principal = 1 };
-const Caller bob = { .name = "bob", .session = "mcp bob", .principal = 2 };
+const Caller alice = { .name = "alice", .session = "mcp alice" };
+const Caller bob = { .name = "bob", .session = "mcp bob" };
 
 bool test_send(Link *l, json_t *message)
 {
