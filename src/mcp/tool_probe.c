@@ -111,13 +111,12 @@ static void expand(const Finding *f, const char *template, Text *out)
 
 /* ---- lines to evidence ---- */
 
-/* Words of ours: printable, no quotes, which would hold a peer's text, nothing withheld. */
-static bool is_words(const char *v)
+bool text_is_ours(const char *text)
 {
-	if (!*v || strlen(v) > 200)
+	if (!*text || strlen(text) > 200)
 		return false;
-	for (; *v; v++)
-		if (*v < ' ' || *v > '~' || *v == '"' || *v == '<')
+	for (; *text; text++)
+		if (*text < ' ' || *text > '~' || *text == '"' || *text == '<')
 			return false;
 	return true;
 }
@@ -148,7 +147,7 @@ static json_t *hop(const char *v)
 	json_t *h, *n;
 	int ttl;
 
-	if (sscanf(v, "%3d %47s %23s %23s %39s %39s", &ttl, addr, ms, loss, icmp, note) != 6 || !is_words(icmp) || !is_words(note))
+	if (sscanf(v, "%3d %47s %23s %23s %39s %39s", &ttl, addr, ms, loss, icmp, note) != 6 || !text_is_ours(icmp) || !text_is_ours(note))
 		return NULL;
 	h = json_pack("{s:i}", "ttl", ttl);
 	if ((n = address(addr)))
@@ -178,7 +177,7 @@ static json_t *fact(FactKind kind, const char *v)
 	case FACT_HOPS:
 		return hop(v);
 	default:
-		return is_words(v) ? json_string(v) : NULL;
+		return text_is_ours(v) ? json_string(v) : NULL;
 	}
 }
 
@@ -287,7 +286,7 @@ static json_t *vantage(json_t *run)
 	char host[65] = "", addr[48], iface[17], src[48], via[48];
 	size_t i;
 
-	if (gethostname(host, sizeof host - 1) == 0 && is_words(host))
+	if (gethostname(host, sizeof host - 1) == 0 && text_is_ours(host))
 		json_object_set_new(v, "host", json_string(host));
 	json_array_foreach (json_object_get(run, "notes"), i, note) {
 		const char *text = json_string_value(note);
@@ -345,7 +344,7 @@ static json_t *warnings(json_t *run)
 
 		if (!code || !meaning || i >= WARNED)
 			continue;
-		if (evidence && is_words(evidence))
+		if (evidence && text_is_ours(evidence))
 			json_array_append_new(list, json_sprintf("%s: %s (%s)", code, meaning, evidence));
 		else
 			json_array_append_new(list, json_sprintf("%s: %s", code, meaning));

@@ -56,6 +56,9 @@ bool probe_failed(Call *c, const Tool *t, json_t *run, ToolResult *ret_r);
  * NULL: *ret_r is the answer, or false is to be returned (c->pending). */
 json_t *probe_ask(Call *c, const Tool *t, RunAsk *ask, ToolResult *ret_r);
 
+/* Printable, without quotes, which would hold a peer's text, and with nothing withheld: may stand among our own words. */
+bool text_is_ours(const char *text);
+
 /* All that was printed, pieces joined (free() its .p). */
 Text run_text(json_t *run);
 

@@ -424,9 +424,14 @@ static void say_warnings(Text *out, json_t *run)
 	json_t *w;
 	size_t i;
 
-	json_array_foreach (json_object_get(run, "warnings"), i, w)
-		text_add(out, "warning %s x%lld: %s. Next: %s\n", text_of(w, "code"), (long long)json_integer_value(json_object_get(w, "count")),
-			 text_of(w, "meaning"), text_of(w, "next"));
+	json_array_foreach (json_object_get(run, "warnings"), i, w) {
+		const char *evidence = text_of(w, "evidence");
+		bool ours = text_is_ours(evidence);
+
+		text_add(out, "warning %s x%lld: %s%s%s%s. Causes: %s. Next: %s\n", text_of(w, "code"),
+			 (long long)json_integer_value(json_object_get(w, "count")), text_of(w, "meaning"), ours ? " (" : "", ours ? evidence : "",
+			 ours ? ")" : "", text_of(w, "causes"), text_of(w, "next"));
+	}
 }
 
 /* Result objects that fit into an answer; the others are counted. */
