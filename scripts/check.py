@@ -13,6 +13,7 @@ import concurrent.futures
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -164,7 +165,10 @@ def full():
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         others = pool.submit(other_builds)
         pytest("oracles: scapy, tshark, CPython; the command line", 2, "wire", "vm", "cmd", "loops")
+        shutil.rmtree("build/mcp-traffic", ignore_errors=True)
         pytest("labs", 6, "examples", "faults", "system", "hostile", "lab", "verbs", "peers", "conn", "mcp")
+        counted("what the labs said to the MCP server, by its schemas", ["tests/mcp/node_modules/.bin/node", "tests/mcp/traffic.mjs",
+                                                                         "build/mcp-traffic"])
         counted("conformance suite of MCP", ["tests/mcp/conformance.py", "build"])
         step("benches at 1/20 size", [PY, "tests/bench/run.py", "--sonde", "build/sonde", "--scale", "0.05"])
         others.result()

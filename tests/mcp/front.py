@@ -7,6 +7,7 @@ import socket
 import subprocess
 
 from lab.procs import build_dir
+from traffic import keep
 
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"}}
@@ -22,7 +23,7 @@ class Front:
 
     def __init__(self, version="2026-07-28"):
         self.ids = itertools.count(1)
-        self.modern = version >= "2026"
+        self.version, self.modern = version, version >= "2026"
         self.ends = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(2)]
 
         def descriptors():
@@ -41,7 +42,9 @@ class Front:
             params["_meta"] = META
         self.proc.stdin.write(json.dumps({"jsonrpc": "2.0", "id": next(self.ids), "method": method, "params": params}).encode() + b"\n")
         self.proc.stdin.flush()
-        return json.loads(self.proc.stdout.readline())
+        got = json.loads(self.proc.stdout.readline())
+        keep(self.version, method, params, got)
+        return got
 
     def request(self, method, **params):
         got = self.ask(method, **params)

@@ -10,6 +10,7 @@ import time
 
 from front import META
 from lab.procs import DIE_WITH_US, build_dir
+from traffic import keep
 
 MODERN = "2026-07-28"
 HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
@@ -23,9 +24,15 @@ class Answer:
     def json(self):
         return json.loads(self.body)
 
+    @property
+    def message(self):
+        """The answer, whether alone or at the end of a stream."""
+        return self.json if self.headers["content-type"] == "application/json" else events(self.body)[-1]
+
 
 class Server:
     """Our library with the fixtures' tools, on a free port of loopback."""
+    real = False  # sonde-mcp itself
 
     def __init__(self, *args, binary=None, bind="127.0.0.1:0", ok=True):
         binary = binary or build_dir() / "tests" / "mcp" / "sonde-mcp-fixtures"
@@ -77,7 +84,10 @@ class Server:
     def call(self, method, headers=None, version=MODERN, **params):
         """A request of the stateless revision."""
         body, h = request(method, version, **params)
-        return self.ask(body=body, headers={**h, **(headers or {})})
+        got = self.ask(body=body, headers={**h, **(headers or {})})
+        if self.real and got.status == 200:
+            keep(version, method, params, got.message)
+        return got
 
     def stream(self, method, headers=None, **params):
         """The same, left open: a socket whose answer is still to be read."""

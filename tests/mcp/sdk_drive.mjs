@@ -2,6 +2,30 @@
 // Drives a server with a client of the official SDK, whichever major, and prints what came back as one JSON object.
 // The plan (first argument): {command, args} or {url, key}, mode (2.x: how the revision is agreed upon), calls.
 // The SDK itself holds each structuredContent to its outputSchema and fails the call otherwise.
+import { appendFileSync, mkdirSync } from "node:fs";
+
+const kept = ["tools/list", "tools/call"];
+const folder = `${process.env.SONDE_BUILD ?? `${import.meta.dirname}/../../build`}/mcp-traffic`;
+
+/* Each answered request for tools is kept as it was said, as traffic.py does; `era()` is known when the first is. */
+export function tapped(transport, era) {
+  const asks = new Map();
+  const send = transport.send.bind(transport);
+
+  transport.send = (m, options) => {
+    if (kept.includes(m.method)) asks.set(m.id, m);
+    return send(m, options);
+  };
+  transport.onmessage = ({ id, result, error }) => {
+    const ask = asks.get(id);
+    if (!ask) return;
+    asks.delete(id);
+    mkdirSync(folder, { recursive: true });
+    appendFileSync(`${folder}/${process.pid}.jsonl`,
+      JSON.stringify({ era: era(), method: ask.method, params: ask.params ?? {}, result, error }) + "\n");
+  };
+  return transport;
+}
 
 /* What is worth telling of an error, ours or the SDK's. */
 async function attempt(what) {

@@ -2,7 +2,7 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { drive } from "./sdk_drive.mjs";
+import { drive, tapped } from "./sdk_drive.mjs";
 
 await drive(async (plan) => {
   const client = new Client({ name: "sdk-1", version: "1" }, { capabilities: {} });
@@ -14,6 +14,6 @@ await drive(async (plan) => {
   plan.extra = [undefined]; // callTool(params, resultSchema, options)
   const spoken = transport.setProtocolVersion?.bind(transport);
   transport.setProtocolVersion = (v) => { version = v; spoken?.(v); };
-  await client.connect(transport);
+  await client.connect(tapped(transport, () => version));
   return { client, version: () => version };
 });

@@ -9,7 +9,7 @@ import time
 
 from lab import sonde_binary
 from lab.procs import wait_for
-from over_http import Server, events
+from over_http import Server
 
 US, PEER, OTHER = "10.9.0.1", "10.9.0.2", "10.9.0.3"
 POLICY = 'budget(packets=20000, time=600)\nreach("10.9.0.0/24", icmp=True)\nmay_follow("10.9.0.0/24", "10.9.0.0/24")\n'
@@ -31,6 +31,7 @@ def inside(node):
 
 class Served(Server):
     """A server in a node, started with `before` in front of its command."""
+    real = True
 
     def __init__(self, node, *args, bind="127.0.0.1:0", before=()):
         self.node = node
@@ -50,8 +51,7 @@ class Served(Server):
     def tool(self, name, key, **arguments):
         got = self.call("tools/call", name=name, arguments=arguments, headers={"x-api-key": key} if key else {})
         assert got.status == 200, got.raw
-        message = got.json if got.headers["content-type"] == "application/json" else events(got.body)[-1]
-        return message["result"]
+        return got.message["result"]
 
 
 IDLE = 2 + 8  # front, checker, and the children that it forks ahead

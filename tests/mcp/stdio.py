@@ -7,31 +7,32 @@ import threading
 
 from lab.procs import DIE_WITH_US, family, wait_for
 from lab.sonde import sonde_binary
+from traffic import keep
 
 
 class Stdio:
     """Starts the server in `node` and initializes; requests may overlap."""
 
-    def __init__(self, node, *args, uid=None, init=True, binary=None, capabilities=None):
-        argv = [str(binary or sonde_binary()), "mcp", *args]
-        if uid is not None:
-            argv = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", *argv]
+    def __init__(self, node, *args, capabilities=None, version="2025-11-25"):
+        argv = [str(sonde_binary()), "mcp", *args]
         self.proc = subprocess.Popen(DIE_WITH_US + [str(x) for x in node.argv(*argv)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                      stderr=subprocess.PIPE)
-        self.ids, self.answers, self.notes = itertools.count(1), {}, []
+        self.ids, self.asks, self.answers, self.notes = itertools.count(1), {}, {}, []
+        self.version = version
         self.err, self.seen = "", threading.Condition()
         self.ended = False
         threading.Thread(target=self._read, daemon=True).start()
         threading.Thread(target=self._read_err, daemon=True).start()
         node.lab.keep(self)
-        if init:
-            self.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": capabilities or {},
-                                        "clientInfo": {"name": "test", "version": "1"}})
-            self.notify("notifications/initialized")
+        self.request("initialize", {"protocolVersion": version, "capabilities": capabilities or {},
+                                    "clientInfo": {"name": "test", "version": "1"}})
+        self.notify("notifications/initialized")
 
     def _read(self):
         for line in self.proc.stdout:
             message = json.loads(line)
+            if "id" in message and "method" not in message:
+                keep(self.version, *self.asks.pop(message["id"]), message)
             with self.seen:
                 if "id" in message and "method" not in message:
                     self.answers[message["id"]] = message
@@ -55,6 +56,7 @@ class Stdio:
 
     def send(self, method, params=None):
         ident = next(self.ids)
+        self.asks[ident] = (method, params)
         self._write({"id": ident, "method": method, "params": params or {}})
         return ident
 

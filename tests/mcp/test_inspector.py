@@ -15,6 +15,7 @@ import pytest
 from lab.procs import DIE_WITH_US, build_dir
 from mcp.front import node
 from mcp.pipe import FIXTURES
+from mcp.traffic import keep
 
 SONDE_MCP = build_dir() / "src" / "cmd" / "sonde-mcp"
 INSPECTOR = build_dir().parent / "tests/mcp/node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
@@ -68,6 +69,7 @@ def test_own_tools_strictly(tmp_path):
         code, result, err = inspect(tmp_path, era, target, "--method", "tools/list", "--strict")
         assert code == 0 and not err.strip(), (era, target, err)
         assert len(result["tools"]) >= 10
+        keep({"legacy": "2025-11-25"}.get(era, "2026-07-28"), "tools/list", {}, {"result": result})
         for tool in result["tools"]:
             assert len(tool["annotations"]) == 4 and tool["outputSchema"]["type"] == "object", tool["name"]
 
