@@ -44,6 +44,11 @@ static int run_mcp(const Command *c, const void *options)
 		return mcp_install(o);
 	if (o->args.n)
 		return cmd_fail(SONDE_EXIT_USAGE, "mcp %s: there is no such thing; see: sonde %s --help", o->args.v[0], c->name);
+	if (o->subject || o->until || o->client || o->url || o->file || o->write)
+		return cmd_fail(SONDE_EXIT_USAGE, "--subject and --until are of `sonde mcp key add`; --client, --url, --file and --write of "
+						  "`sonde mcp install`");
+	if (!o->http && (o->keys || o->tls_cert || o->tls_key || o->jwks || o->issuer || o->audience || o->resource || o->origin.n || o->host.n))
+		return cmd_fail(SONDE_EXIT_USAGE, "keys, tokens, TLS, --origin and --host are of a server over HTTP: add --http ADDR:PORT");
 	return mcp_serve(o);
 }
 

@@ -226,7 +226,8 @@ int mcp_install(const McpOptions *o)
 	int code;
 
 	if (!c)
-		return cmd_fail(SONDE_EXIT_USAGE, "mcp install: for whom? --client claude, codex, vscode or cursor");
+		return cmd_fail(SONDE_EXIT_USAGE, "mcp install%s%s: for which client? --client claude, codex, vscode or cursor",
+				o->client ? " --client " : "", o->client ? o->client : "");
 	if (o->args.n > 1)
 		return cmd_fail(SONDE_EXIT_USAGE, "mcp install %s: one argument too many", o->args.v[1]);
 	if (o->url && !url_ok(o->url))

@@ -32,8 +32,8 @@ static bool lock_folder(Arena *a, const char *path)
 	const char *slash = strrchr(path, '/');
 	const char *folder = !slash ? "." : slash == path ? "/" : str_printf(a, "%.*s", (int)(slash - path), path).p;
 
-	if (strcmp(path, MCP_KEYS_PATH) == 0 && mkdir("/etc/sonde", 0755) < 0 && errno != EEXIST) {
-		cmd_fail(0, "/etc/sonde: %s", strerror(errno));
+	if ((strcmp(path, MCP_KEYS_PATH) == 0 && mkdir("/etc/sonde", 0755) < 0 && errno != EEXIST) || access(folder, W_OK) < 0) {
+		cmd_fail(0, "%s: %s%s", path, strerror(errno), errno == EACCES ? ": run this as root, or name a file of yours with --keys" : "");
 		return false;
 	}
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -104,6 +104,8 @@ static int add(Arena *a, const McpOptions *o)
 		return cmd_fail(SONDE_EXIT_USAGE, "a caller's name is at most %d letters, digits and ._@+-", KEYS_NAME);
 	if (o->until && !keys_day(str_c(o->until)))
 		return cmd_fail(SONDE_EXIT_USAGE, "--until takes a day, YYYY-MM-DD");
+	if (o->until && keys_day(str_c(o->until)) < keys_today(time(NULL)))
+		return cmd_fail(SONDE_EXIT_USAGE, "--until %s: this day is over", o->until);
 	if (o->policy.n > 1)
 		return cmd_fail(SONDE_EXIT_USAGE, "one --policy, the caller's");
 	if (o->policy.n && access(o->policy.v[0], R_OK) < 0)
@@ -204,5 +206,5 @@ int mcp_key(const McpOptions *o)
 	for (unsigned i = 0; i < sizeof verbs / sizeof *verbs; i++)
 		if (o->args.n == verbs[i].args && strcmp(o->args.v[1], verbs[i].name) == 0)
 			return verbs[i].run(&a, o);
-	return cmd_fail(SONDE_EXIT_USAGE, "sonde mcp key add NAME | list | revoke NAME_OR_ID");
+	return cmd_fail(SONDE_EXIT_USAGE, "write sonde mcp key add NAME, sonde mcp key list, or sonde mcp key revoke NAME_OR_ID");
 }

@@ -23,7 +23,6 @@ typedef struct PolicyOptions {
 	OptList reach, zone;
 	bool no_icmp;
 	bool replace;
-	bool mcp;
 } PolicyOptions;
 
 static const Opt policy_opts[] = {
@@ -33,7 +32,6 @@ static const Opt policy_opts[] = {
 	{ "no-icmp", 0, OPT_FLAG, NULL, offsetof(PolicyOptions, no_icmp), "allow: no ICMP queries" },
 	{ "reach", 0, OPT_LIST, "NET", offsetof(PolicyOptions, reach), "init: a network in reach; may be repeated" },
 	{ "zone", 0, OPT_LIST, "ZONE", offsetof(PolicyOptions, zone), "init: a zone whose names may be looked up, or all" },
-	{ "mcp", 0, OPT_FLAG, NULL, offsetof(PolicyOptions, mcp), "init: for agents, as `init mcp`" },
 	{ "replace", 0, OPT_FLAG, NULL, offsetof(PolicyOptions, replace), "init: write over a policy that exists" },
 };
 
@@ -49,10 +47,16 @@ static bool is_policy(Arena *a, Str text)
 	return false;
 }
 
+static bool is_root(void)
+{
+	if (geteuid() == 0)
+		return true;
+	cmd_fail(0, POLICY_SYSTEM_PATH ": the policy is root's: run this as root");
+	return false;
+}
+
 static int write_policy(Arena *a, Str text)
 {
-	if (geteuid() != 0)
-		return cmd_fail(SONDE_EXIT_ENVIRONMENT, POLICY_SYSTEM_PATH ": the policy is root's: run this as root");
 	if (mkdir("/etc/sonde", 0755) < 0 && errno != EEXIST)
 		return cmd_fail(SONDE_EXIT_ENVIRONMENT, "/etc/sonde: %s", strerror(errno));
 	int exit = cmd_replace_file(a, POLICY_SYSTEM_PATH, text, 0644);
@@ -164,6 +168,8 @@ static int allow(Arena *a, const PolicyOptions *o)
 
 	if (o->args.n != 2)
 		return cmd_fail(SONDE_EXIT_USAGE, "policy allow: whom? an address, a network or a name");
+	if (!is_root())
+		return SONDE_EXIT_ENVIRONMENT;
 	if (access(POLICY_SYSTEM_PATH, F_OK) == 0) {
 		if (!policies_read_one(a, POLICY_SYSTEM_PATH, true, &f))
 			return SONDE_EXIT_ENVIRONMENT;
@@ -258,10 +264,12 @@ static const char mcp_budget[] = ",\n       peer_rate=100, peer_syn_rate=20, hou
 static int init(Arena *a, const PolicyOptions *o)
 {
 	Sb out = sb(a);
-	bool word = o->args.n == 2 && strcmp(o->args.v[1], "mcp") == 0, mcp = word || o->mcp;
+	bool mcp = o->args.n == 2 && strcmp(o->args.v[1], "mcp") == 0;
 
-	if (o->args.n > 2 || (o->args.n == 2 && !word))
+	if (o->args.n > 2 || (o->args.n == 2 && !mcp))
 		return cmd_fail(SONDE_EXIT_USAGE, "policy init %s: mcp, or nothing, may stand there", o->args.v[1]);
+	if (!is_root())
+		return SONDE_EXIT_ENVIRONMENT;
 	if (access(POLICY_SYSTEM_PATH, F_OK) == 0 && !o->replace)
 		return cmd_fail(SONDE_EXIT_ENVIRONMENT,
 				POLICY_SYSTEM_PATH " exists: edit it, or add --replace to write a new one");

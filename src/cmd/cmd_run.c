@@ -86,7 +86,7 @@ static int prepare(const CmdRunOptions *o, RunJob *j, Reader *reader)
 	}
 	if (!policies_read(j->a, &o->policy, &j->policies))
 		return SONDE_EXIT_ENVIRONMENT;
-	gate_run_missing("/proc/self/exe", why);
+	gate_run_missing(why);
 	if (why[0])
 		return cmd_fail(SONDE_EXIT_ENVIRONMENT, "%s", why);
 	if (o->write && (run->write_fd = cmd_open_new("--write", o->write)) < 0)

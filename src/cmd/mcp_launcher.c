@@ -574,7 +574,7 @@ int mcp_serve(const McpOptions *o)
 			.checker = CHILD_NONE,
 			.max = bound(o->max_runs, LIMIT_MCP_RUNS),
 			.max_caller = bound(o->max_runs_caller, LIMIT_MCP_RUNS_CALLER) };
-	gate_run_missing("/proc/self/exe", why);
+	gate_run_missing(why);
 	if (why[0])
 		return cmd_fail(SONDE_EXIT_ENVIRONMENT, "%s", why);
 	code = check_policies(&l);
@@ -591,6 +591,9 @@ int mcp_serve(const McpOptions *o)
 	code = start_checker(&l);
 	if (!code)
 		code = start_front(&l);
+	if (!code && !o->http && isatty(STDIN_FILENO))
+		fprintf(stderr, "sonde mcp: ready, for a client that starts this command and speaks MCP with it: `sonde mcp install "
+				"--client claude` tells one how (or codex, vscode, cursor). Ctrl-D ends it.\n");
 	if (!code && !leave_stdio())
 		code = SONDE_EXIT_ENVIRONMENT;
 	if (!code)

@@ -42,8 +42,8 @@ bool mcp_policies(Arena *a, const McpOptions *o, const char *caller, Policies *r
 	if (!policies_read(a, &o->policy, ret_p))
 		return false;
 	if (!ret_p->installed)
-		why = "sonde mcp does not start on the built-in policy: as root, `sonde policy init --mcp` asks and writes "
-		      POLICY_SYSTEM_PATH;
+		why = "sonde mcp does not start on the built-in policy, which allows any peer: say whom agents may probe, as root: "
+		      "sonde policy init mcp --reach 10.0.0.0/8 --zone acme.corp";
 	else if (caller && o->keys)
 		why = mcp_keys_policy(a, o->keys, caller, &his);
 	if (why)

@@ -86,8 +86,14 @@ static Str first_diag(Arena *a, const PolicyFile *f, const DiagList *diags)
 {
 	Sb out = sb(a);
 
-	if (diags->v.n)
-		diag_render(&diags->v.p[0], f->path, f->text, &out);
+	if (diags->v.n) {
+		const Diag *d = &diags->v.p[0];
+		LineCol at = line_col(f->text, d->span.from);
+
+		sb_printf(&out, "%.*s:%u:%u: %.*s", STR_ARG(f->path), at.line, at.col, STR_ARG(d->message));
+		if (d->hint.n)
+			sb_printf(&out, ": %.*s", STR_ARG(d->hint));
+	}
 	return sb_done(&out);
 }
 

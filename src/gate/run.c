@@ -71,18 +71,21 @@ static int run_fail(Run *r, int exit, const char *text)
 
 /* ---- what is missing ---- */
 
-void gate_run_missing(const char *exe, char ret_why[RUN_WHY])
+void gate_run_missing(char ret_why[RUN_WHY])
 {
 	uint64_t have = sandbox_caps();
+	char exe[256];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof exe);
 	bool raw = have & SANDBOX_CAP_NET_RAW, admin = have & SANDBOX_CAP_NET_ADMIN;
 
 	ret_why[0] = 0;
 	if (raw && admin)
 		return;
 	snprintf(ret_why, RUN_WHY,
-		 "missing: %s%s%s; run it by sudo, or once: sudo setcap cap_net_raw,cap_net_admin+ep %s",
+		 "missing: %s%s%s; run it by sudo, or once: sudo setcap cap_net_raw,cap_net_admin+ep %.*s",
 		 raw ? "" : "CAP_NET_RAW (packet sockets)", raw || admin ? "" : " and ",
-		 admin ? "" : "CAP_NET_ADMIN (keeping the kernel from answering for our ports)", exe);
+		 admin ? "" : "CAP_NET_ADMIN (keeping the kernel from answering for our ports)",
+		 n > 0 && n < (ssize_t)sizeof exe ? (int)n : 5, n > 0 && n < (ssize_t)sizeof exe ? exe : "sonde");
 }
 
 /* ---- children ---- */

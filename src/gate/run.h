@@ -93,6 +93,6 @@ int gate_run(const RunOptions *o, char ret_why[RUN_WHY]);
 
 /* What is missing for RUN_GATE here, as sentences with what to do; "" if nothing.
  * `exe` is the binary's path for the setcap line. */
-void gate_run_missing(const char *exe, char ret_why[RUN_WHY]);
+void gate_run_missing(char ret_why[RUN_WHY]);
 
 #endif

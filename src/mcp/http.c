@@ -291,8 +291,8 @@ static size_t head_size(struct MHD_Connection *mc)
 static enum MHD_Result on_head(Server *s, struct MHD_Connection *mc, HttpHead *h, Exchange **ret_x)
 {
 	static const char *const whys[] = {
-		[AUTH_NONE] = "who asks? (sonde mcp key)",
-		[AUTH_BAD] = "this key or token is not good",
+		[AUTH_NONE] = "no key: send one as x-api-key or Authorization: Bearer (sonde mcp key add NAME makes it)",
+		[AUTH_BAD] = "this key or token is not known here, or is over (sonde mcp key list)",
 		[AUTH_SCOPE] = "this token lacks a scope that is needed here",
 	};
 	const char *why = NULL;

@@ -97,7 +97,8 @@ int http_listen(const ServerOptions *o, HttpWhere *ret_where, char ret_why[256])
 	    (s.sa.sa_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one) < 0) ||
 	    bind(fd, &s.sa, s.sa.sa_family == AF_INET6 ? sizeof s.in6 : sizeof s.in) < 0 || listen(fd, SOMAXCONN) < 0 ||
 	    getsockname(fd, &s.sa, &len) < 0) {
-		snprintf(ret_why, 256, "%s: %s", o->http, strerror(errno));
+		snprintf(ret_why, 256, "%s: %s%s", o->http, strerror(errno),
+			 errno == EADDRINUSE ? ": another server listens there; choose another port, or end that one" : "");
 		if (fd >= 0)
 			close(fd);
 		return -1;

@@ -763,7 +763,7 @@ int main(int argc, char **argv)
 	}
 	o.engine_ctx = read_file(argv[i]);
 	if (o.mode == RUN_GATE) {
-		gate_run_missing(argv[0], why);
+		gate_run_missing(why);
 		if (why[0]) {
 			printf("missing %s\n", why);
 			return 5;
