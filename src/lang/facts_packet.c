@@ -610,6 +610,20 @@ static const Fact *attr_quoted(Facts *f, const Fact *p, Node *n)
 	return maybe ? mk_opt(f, out) : out;
 }
 
+/* They came from where the whole came from. */
+static const Fact *attr_fragments(Facts *f, const Fact *p, const Node *n)
+{
+	const Fact *piece = facts_any_packet(f);
+	Stack *s = arena_copy(f->a, piece->stack[0], sizeof *s);
+	const Stack **one = arena_new_n(f->a, const Stack *, 1);
+
+	s->content = p->stack[0]->content;
+	for (uint32_t i = 1; i < p->n; i++)
+		s->content = s->content && p->stack[i]->content ? label_join(f, s->content, p->stack[i]->content) : NULL;
+	one[0] = s;
+	return label_packet_attr(f, A_PACKET_fragments, p, mk_list(f, n, 0, mk_packet(f, one, 1), (Len){ 0, LIMIT_PACKET_LIST }));
+}
+
 static const Fact *attr_view(Facts *f, const Fact *p, Node *n, bool *ret_found)
 {
 	WireId id = (WireId)p->view;
@@ -674,6 +688,8 @@ const Fact *facts_packet_attr(Facts *f, const Fact *p, Node *n)
 		return attr_network(f, p, n, (BuiltinAttr)at);
 	case A_PACKET_quoted:
 		return attr_quoted(f, p, n);
+	case A_PACKET_fragments:
+		return attr_fragments(f, p, n);
 	default:
 		return attr_row(f, (BuiltinAttr)at, p, n);
 	}
