@@ -3,6 +3,7 @@
  * One run for an agent: `sonde run` with the front's pipe as standard output, under the
  * policies and the session of the one who asks.
  */
+#include "base/json.h"
 #include "base/limits.h"
 #include "cmd/cmd.h"
 #include "cmd/cmd_mcp.h"
@@ -12,6 +13,7 @@
 #include "sys/io.h"
 #include "sys/listeners.h"
 #include "sys/proc.h"
+#include "sys/rtnl.h"
 #include "sys/sandbox.h"
 #include "sys/state.h"
 
@@ -136,14 +138,51 @@ void mcp_run(const McpOptions *o, const LaunchAsk *ask, const int fds[3], int se
 	_exit(run_job(run));
 }
 
-/* ---- what listens here ---- */
+/* ---- what listens here, and who is next to it ---- */
+
+enum { NEIGHBOURS_MOST = 200 };
+
+/* A line of JSON: {"neighbors":[{"addr":"10.0.0.1","mac":"..","iface":"eth0","state":"stale"}]}. */
+static bool write_neighbours(Arena *a)
+{
+	Rtnl *r = rtnl_open();
+	Neigh *n = arena_new_n(a, Neigh, NEIGHBOURS_MOST);
+	int count = r ? rtnl_neighs(r, n, NEIGHBOURS_MOST) : -1;
+	Sb out = sb(a);
+	Json j = json(&out);
+	Link link;
+
+	json_open(&j, '{');
+	json_key(&j, "neighbors");
+	json_open(&j, '[');
+	for (int i = 0; i < count; i++) {
+		char addr[IP_TEXT], mac[MAC_TEXT];
+
+		if (n[i].state == NEIGH_NONE || rtnl_link(r, n[i].index, &link) < 0)
+			continue;
+		json_open(&j, '{');
+		json_kstr(&j, "addr", (Str){ addr, ip_format(n[i].ip, addr) });
+		if (n[i].state != NEIGH_FAILED)
+			json_kstr(&j, "mac", (Str){ mac, mac_format(n[i].mac, mac) });
+		json_kstr(&j, "iface", str_c(link.name));
+		json_kstr(&j, "state", str_c(neigh_state_text(n[i].state)));
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	json_close(&j, '}');
+	sb_char(&out, '\n');
+	rtnl_close(r);
+	return count >= 0 && cmd_write(STDOUT_FILENO, sb_done(&out));
+}
 
 /* With the launcher's rights, since only these see whose a socket is; it reads the kernel's
  * own words. */
 void mcp_local(const int fds[2], int launcher_fd)
 {
+	Arena a = cmd_arena(1 << 20);
+
 	child_begin(fds[0], NULL, 0, launcher_fd);
-	_exit(listeners_write(STDOUT_FILENO) ? SONDE_EXIT_OK : SONDE_EXIT_ENVIRONMENT);
+	_exit(listeners_write(STDOUT_FILENO) && write_neighbours(&a) ? SONDE_EXIT_OK : SONDE_EXIT_ENVIRONMENT);
 }
 
 /* ---- what a caller may do ---- */

@@ -458,13 +458,21 @@ char *runs_policy(Call *c, const char **ret_why)
 
 json_t *runs_local(Call *c, const char **ret_why)
 {
-	char *text = read_text(c, LAUNCH_LOCAL, ret_why);
-	json_t *j = text ? object_of(text, strlen(text)) : NULL;
+	char *text = read_text(c, LAUNCH_LOCAL, ret_why), *rest = text;
+	json_t *all = text ? json_object() : NULL;
 
-	if (text && !j)
-		*ret_why = "what the launcher says of this host can't be read";
+	for (char *line; all && rest && *(line = strsep(&rest, "\n"));) {
+		json_t *j = object_of(line, strlen(line));
+
+		if (!j || json_object_update(all, j) < 0) {
+			*ret_why = "what the launcher says of this host can't be read";
+			json_decref(all);
+			all = NULL;
+		}
+		json_decref(j);
+	}
 	free(text);
-	return j;
+	return all;
 }
 
 bool runs_audit(Call *c, const char *tool, const char *args_sha256, const char *outcome, const char *finding_id)

@@ -14,8 +14,6 @@
 #include <unistd.h>
 
 enum {
-	FINDING_HEX = 16, /* 64 bits */
-	FINDING_TEXT = 2 + FINDING_HEX + 1,
 	PEER_LINES = 40,
 	PEER_BYTES = 4096,
 	LISTED = 64, /* rows of one list in the evidence */
@@ -280,7 +278,7 @@ static void read_output(Finding *f, json_t *run)
 /* ---- where from, when, at what cost ---- */
 
 /* The gate's notes: "10.20.2.2 leaves by eth0, source 10.20.1.1, gateway 10.20.1.2". */
-static json_t *vantage(json_t *run)
+json_t *probe_vantage(json_t *run)
 {
 	json_t *v = json_object(), *note;
 	char host[65] = "", addr[48], iface[17], src[48], via[48];
@@ -304,7 +302,7 @@ static json_t *vantage(json_t *run)
 	return v;
 }
 
-static json_t *window(const struct timespec *start)
+json_t *probe_window(const struct timespec *start)
 {
 	struct timespec end;
 	struct tm tm;
@@ -352,15 +350,12 @@ static json_t *warnings(json_t *run)
 	return list;
 }
 
-static void find_id(Finding *f, json_t *args)
+void probe_finding_id(json_t *all, char ret_id[FINDING_TEXT])
 {
-	char hex[SHA256_TEXT], *text;
-	json_t *all = json_pack("{s:s, s:O, s:O, s:s, s:O}", "tool", f->tool->name, "inputs", args, "window", f->window, "verdict",
-				f->verdict, "evidence", f->evidence);
+	char hex[SHA256_TEXT], *text = json_dumps(all, JSON_COMPACT | JSON_SORT_KEYS);
 
-	text = json_dumps(all, JSON_COMPACT | JSON_SORT_KEYS);
 	hash_format(sha256(BYTES(text ? text : "", text ? strlen(text) : 0)), hex);
-	snprintf(f->id, sizeof f->id, "f-%.*s", FINDING_HEX, hex);
+	snprintf(ret_id, FINDING_TEXT, "f-%.*s", FINDING_TEXT - 3, hex);
 	free(text);
 	json_decref(all);
 }
@@ -479,12 +474,13 @@ static void conclude(Finding *f, json_t *run, json_t *args, const struct timespe
 		json_array_append_new(f->warnings, json_sprintf("withheld: policy shows measurements only, %u pieces of content are left out", f->withheld));
 	if (f->peer_cut)
 		json_array_append_new(f->warnings, json_sprintf("cut: %u lines of peer_data are left out; run_program shows them page by page", f->peer_cut));
-	f->vantage = vantage(run);
+	f->vantage = probe_vantage(run);
 	json_array_foreach (f->peer, i, one)
 		json_object_set_new(one, "origin", json_string(origin_of(f)));
-	f->window = window(start);
+	f->window = probe_window(start);
 	f->bounds = bounds(run);
-	find_id(f, args);
+	probe_finding_id(json_pack("{s:s, s:O, s:O, s:s, s:O}", "tool", f->tool->name, "inputs", args, "window", f->window, "verdict",
+				   f->verdict, "evidence", f->evidence), f->id);
 }
 
 bool probe_run(Call *c, const Tool *t, const Probe *p, json_t *vars, const RunParam *param, unsigned nparam, ToolResult *ret_r)

@@ -13,6 +13,8 @@
 #include "mcp/runs.h"
 #include "mcp/tools.h"
 
+#include <time.h>
+
 typedef enum FactKind { FACT_INT, FACT_NUM, FACT_BOOL, FACT_WORDS, FACT_ADDR, FACT_ADDRS, FACT_LIST, FACT_HOPS } FactKind;
 
 /* A line that counts: what it is called in the program and in the answer's evidence. */
@@ -58,6 +60,14 @@ json_t *probe_ask(Call *c, const Tool *t, RunAsk *ask, ToolResult *ret_r);
 
 /* Printable, without quotes, which would hold a peer's text, and with nothing withheld: may stand among our own words. */
 bool text_is_ours(const char *text);
+
+/* From which host, interface, source and gateway to whom first; when, and how long. */
+json_t *probe_vantage(json_t *run);
+json_t *probe_window(const struct timespec *start);
+
+/* By what a report cites it: a hash of all that makes it what it is; takes `all`. */
+enum { FINDING_TEXT = 2 + 16 + 1 }; /* f- and 64 bits */
+void probe_finding_id(json_t *all, char ret_id[FINDING_TEXT]);
 
 /* All that was printed, pieces joined (free() its .p). */
 Text run_text(json_t *run);

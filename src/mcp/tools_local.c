@@ -22,7 +22,6 @@ typedef struct LocalRow {
 static const LocalRow rows[] = {
 	{ "interface", "interfaces", { "name", "state", "mtu", "mac", "addrs" } },
 	{ "route", "routes", { "dst", "gateway", "iface", "src", "mtu" } },
-	{ "neighbor", "neighbors", { "addr", "mac", "iface", "state" } },
 };
 
 static void read_row(json_t *into, char *line)
@@ -70,17 +69,21 @@ static bool read_program(Call *c, const Tool *t, const char *what, json_t *into,
 	return ok;
 }
 
-/* False: *ret_why says why not. */
-static bool read_listeners(Call *c, json_t *into, const char **ret_why)
+/* What the launcher reads, of the kernel's own words: it counts as nobody's content, as it
+ * would if a program printed it.  False: *ret_why says why not. */
+static bool read_launcher(Call *c, const char *what, json_t *into, const char **ret_why)
 {
+	static const char *const lists[] = { "neighbors", "listeners" };
+	bool all = strcmp(what, "all") == 0;
 	json_t *l = runs_local(c, ret_why);
 
-	if (!l)
-		return false;
-	json_object_set(into, "listeners", json_object_get(l, "listeners"));
-	json_object_set(into, "listeners_complete", json_object_get(l, "complete"));
+	for (unsigned i = 0; l && i < sizeof lists / sizeof *lists; i++)
+		if (all || strcmp(what, lists[i]) == 0)
+			json_object_set(into, lists[i], json_object_get(l, lists[i]));
+	if (json_object_get(into, "listeners"))
+		json_object_set(into, "listeners_complete", json_object_get(l, "complete"));
 	json_decref(l);
-	return true;
+	return l != NULL;
 }
 
 static void say_list(Text *out, const char *name, const json_t *list)
@@ -104,21 +107,21 @@ static void say_list(Text *out, const char *name, const json_t *list)
 bool work_local_state(Call *c, const Tool *t, json_t *args, ToolResult *ret_r)
 {
 	const char *what = args_text(t, args, "what"), *key;
-	bool listeners = strcmp(what, "listeners") == 0, both = strcmp(what, "all") == 0;
+	bool theirs = strcmp(what, "listeners") == 0 || strcmp(what, "neighbors") == 0, both = strcmp(what, "all") == 0;
 	const char *why = "";
 	json_t *s = json_object(), *v;
 	Text summary = { 0 }, out = { 0 };
 
-	if (!listeners && !read_program(c, t, what, s, ret_r)) {
+	if (!theirs && !read_program(c, t, what, s, ret_r)) {
 		json_decref(s);
 		return ret_r->is_error;
 	}
-	if ((listeners || both) && !read_listeners(c, s, &why)) {
-		if (listeners) {
+	if ((theirs || both) && !read_launcher(c, what, s, &why)) {
+		if (theirs) {
 			json_decref(s);
-			return tool_refuse(ret_r, "what listens here could not be read: %s", why ? why : "no launcher");
+			return tool_refuse(ret_r, "%s could not be read: %s", what, why ? why : "no launcher");
 		}
-		text_add(&summary, "what listens here could not be read");
+		text_add(&summary, "neighbors and listeners could not be read");
 	}
 	json_object_foreach (s, key, v)
 		if (json_is_array(v))

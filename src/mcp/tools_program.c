@@ -434,6 +434,38 @@ static void say_warnings(Text *out, json_t *run)
 	}
 }
 
+/* Which line asks for what, and which policy does not allow it. */
+static void say_refused(Text *out, json_t *run)
+{
+	json_t *note;
+	size_t i;
+
+	json_array_foreach (json_object_get(run, "notes"), i, note)
+		text_add(out, "  %s\n", json_string_value(note) ? json_string_value(note) : "");
+}
+
+/* Seen from where, when, and by what a report cites it. */
+static void say_finding(Text *out, json_t *run, const Program *p, json_t *shown, const struct timespec *start, json_t *s)
+{
+	json_t *from = probe_vantage(run), *window = probe_window(start), *params = json_object();
+	char id[FINDING_TEXT];
+
+	for (unsigned i = 0; i < p->n; i++)
+		json_object_set_new(params, p->p[i].name, json_string(p->value[i]));
+	probe_finding_id(json_pack("{s:s, s:s, s:O, s:O, s:O}", "tool", "run_program", "source", p->text, "params", params, "window", window,
+				   "output", shown), id);
+	text_add(out, "from %s", text_of(from, "host"));
+	if (json_object_get(from, "interface"))
+		text_add(out, " %s %s", text_of(from, "interface"), text_of(from, "source"));
+	if (json_object_get(from, "gateway"))
+		text_add(out, " via %s", text_of(from, "gateway"));
+	text_add(out, ", %s, %.3f s\nfinding %s\n", text_of(window, "start"), json_real_value(json_object_get(window, "seconds")), id);
+	json_object_set_new(s, "vantage", from);
+	json_object_set_new(s, "window", window);
+	json_object_set_new(s, "finding_id", json_string(id));
+	json_decref(params);
+}
+
 /* Result objects that fit into an answer; the others are counted. */
 static json_t *some_results(json_t *run, json_t *structured)
 {
@@ -486,20 +518,27 @@ static void say_cut(Call *c, json_t *run, json_t *all, size_t end, json_t *s, To
 	free(more.p);
 }
 
-static void say_run(Call *c, json_t *run, const Program *p, ToolResult *ret_r)
+static void say_run(Call *c, json_t *run, const Program *p, const struct timespec *start, ToolResult *ret_r)
 {
 	static const char *const also[] = { "manifest", "error", "diagnostics", "notes", RUN_DEADLINE, "approval" };
 	json_t *all = json_array(), *shown, *s = json_object(), *piece;
 	Text summary = { 0 }, words = { 0 };
 	size_t i, end;
+	/* a program that was stopped by a bound has said what it could: the caller reads it as an answer */
+	json_int_t code = json_integer_value(json_object_get(run, "exit"));
+	bool ran = code == SONDE_EXIT_OK || code == SONDE_EXIT_BUDGET || code == SONDE_EXIT_INTERRUPTED;
 
 	json_array_foreach (json_object_get(run, "output"), i, piece)
 		add_piece(all, labelled(piece));
 	shown = cut(all, 0, &end);
 	say_summary(&summary, run);
 	text_add(&words, "%s\n", summary.p ? summary.p : "");
+	if (code == SONDE_EXIT_POLICY)
+		say_refused(&words, run);
 	say_diagnostics(&words, json_object_get(run, "diagnostics"), p->text);
 	say_warnings(&words, run);
+	if (ran)
+		say_finding(&words, run, p, all, start, s);
 	text_add(&words, "program_id %s", p->id);
 	tool_text(ret_r, words.p ? words.p : "");
 	say_output(shown, ret_r);
@@ -518,10 +557,7 @@ static void say_run(Call *c, json_t *run, const Program *p, ToolResult *ret_r)
 	free(summary.p);
 	free(words.p);
 	ret_r->structured = s;
-	/* a program that was stopped by a bound has said what it could: the caller reads it as an answer */
-	json_int_t code = json_integer_value(json_object_get(run, "exit"));
-
-	ret_r->is_error = code != SONDE_EXIT_OK && code != SONDE_EXIT_BUDGET && code != SONDE_EXIT_INTERRUPTED;
+	ret_r->is_error = !ran;
 }
 
 bool work_run_program(Call *c, const Tool *t, json_t *args, ToolResult *ret_r)
@@ -530,12 +566,14 @@ bool work_run_program(Call *c, const Tool *t, json_t *args, ToolResult *ret_r)
 	Program p = { 0 };
 	RunAsk ask = { .name = "program", .max_output = (unsigned)limit(limits, "output_bytes", 65536),
 		       .deadline_ms = (int)limit(limits, "seconds", RUN_SECONDS) * 1000 };
+	struct timespec start;
 	char *narrower;
 
 	if (!take_program(c, t, args, &p, ret_r)) {
 		program_free(&p);
 		return true;
 	}
+	clock_gettime(CLOCK_REALTIME, &start);
 	narrower = limits_of(limits);
 	ask.text = p.text;
 	ask.param = p.p;
@@ -543,7 +581,7 @@ bool work_run_program(Call *c, const Tool *t, json_t *args, ToolResult *ret_r)
 	ask.limits = narrower;
 	run = probe_ask(c, t, &ask, ret_r);
 	if (run)
-		say_run(c, run, &p, ret_r);
+		say_run(c, run, &p, &start, ret_r);
 	json_decref(run);
 	free(narrower);
 	program_free(&p);

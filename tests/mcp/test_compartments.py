@@ -122,3 +122,46 @@ def test_over_a_pipe_each_connection_is_a_session(us):
     """Whoever starts another server starts another conversation: it knows nothing of this one (doc/mcp-security.md)."""
     assert "got" in said(us, SHOW)[0]
     assert "another compartment" not in said(us, TO_B)[0]
+
+
+def test_this_hosts_table_of_neighbours_keeps_nobody_but_a_program_that_prints_it_does(us):
+    us.run("ping", "-c1", "-W1", A)
+    us.lab.nodes["peer"].ip("addr", "add", f"{B}/24", "dev", "eth0")
+    s = Stdio(us)
+    got = s.call("local_state")["structuredContent"]["neighbors"]
+    mac = us.lab.nodes["peer"].read("/sys/class/net/eth0/address").strip()
+    assert [n for n in got if (n["addr"], n["iface"], n.get("mac")) == (A, "eth0", mac)]
+    assert not s.call("run_program", source=TO_B).get("isError")
+    s.call("run_program", source="print(neighbors())")
+    assert s.call("run_program", source=TO_B)["isError"]
+    s.stop()
+
+
+def text(got):
+    return got["content"][0]["text"]
+
+
+def test_a_refusal_says_which_line_asks_for_what(us):
+    s = Stdio(us)
+    got = s.call("run_program", source='print(1)\nprint(ping("10.8.0.1", count=1))\n')
+    assert got["isError"] and "program:2: refused: " in text(got) and "10.8.0.1" in text(got), text(got)
+    s.stop()
+
+
+def test_a_run_can_be_cited_and_says_where_it_was_seen_from(us):
+    s = Stdio(us)
+    one, two = (s.call("run_program", source=MEASURE) for _ in range(2))
+    ids = [got["structuredContent"]["finding_id"] for got in (one, two)]
+    assert all(len(i) == len("f-") + 16 and int(i[2:], 16) for i in ids) and ids[0] != ids[1]
+    assert f"finding {ids[0]}" in text(one) and " eth0 10.9.0.1, " in text(one)
+    assert one["structuredContent"]["vantage"]["source"] == "10.9.0.1"
+    assert [json.loads(line)["finding_id"] for line in us.read("/var/lib/sonde/log").splitlines() if '"run_program"' in line] == ids
+    s.stop()
+
+
+def test_a_warning_shows_its_evidence(us):
+    s = Stdio(us)
+    got = s.call("run_program", source=f'print(sr1(IP(dst="{B}")/ICMP(), timeout=0.2) is None)\n')
+    (warning,) = [w for w in got["structuredContent"]["warnings"] if w["code"] == "not_sent"]
+    assert warning["evidence"] and f"({warning['evidence']})" in text(got), text(got)
+    s.stop()
