@@ -146,9 +146,10 @@ static void doc_layer(Str topic, Sb *out)
 static const struct {
 	const char *line, *text;
 } policy_words[DECL_N] = {
-	[DECL_BUDGET] = { "budget(packets=20000, time=120, peer_rate=100)", "bounds; what a program declares above one is refused:" },
+	[DECL_BUDGET] = { "budget(packets=20000, time=120, peer_rate=100)", "a program's own bounds, where they exceed the defaults; of a policy, the most that any may declare:" },
 	[DECL_REACH] = { "reach(\"10.0.0.0/8\", tcp=[80, (8000, 8100)], udp=[53], icmp=True)",
-			 "to whom what may be sent, and nothing else; the words that a peer alone does not give:" },
+			 "to whom what may be sent, and nothing else. A program needs it only for peers that are no constants or params, and "
+			 "for the words that a peer alone does not give:" },
 	[DECL_DENY] = { "deny(\"10.9.0.0/16\", tcp=[22])", "of what is in reach, what is not; with a peer alone, all of it" },
 	[DECL_ZONE] = { "zone(\"acme.corp\")", "names that may be looked up and told to servers, all below it too; zone(all): any" },
 	[DECL_RESOLVER] = { "resolver(\"10.0.0.53\")", "who is asked for names" },
@@ -174,20 +175,31 @@ static const struct {
 static void doc_word(DeclWord w, Sb *out)
 {
 	sb_printf(out, "%s\n    %s\n", policy_words[w].line, policy_words[w].text);
+	if (w == DECL_BUDGET) {
+#define ROW_(id, name, dflt, ceiling, unit, text)                                                                    \
+	sb_printf(out, "    %-14s %s (%s)%s\n", name, text, unit, (dflt) ? "; default " #dflt : "");
+		BOUNDS(ROW_)
+#undef ROW_
+	} else if (w == DECL_REACH) {
+#define ROW_(id, name, text) sb_printf(out, "    %-14s %s\n", name, text);
+		REACH_WORDS(ROW_)
+#undef ROW_
+		sb_cstr(out, "    vlan=[10]      tagged frames\n    other=[89]     other IP protocols\n");
+	}
+}
+
+static void doc_declared(Str topic, Sb *out)
+{
+	int w = decl_word(topic);
+
+	if (w >= 0)
+		doc_word((DeclWord)w, out);
 }
 
 static void doc_policy(Sb *out)
 {
 	doc_word(DECL_BUDGET, out);
-#define ROW_(id, name, dflt, ceiling, unit, text)                                                                    \
-	sb_printf(out, "    %-14s %s (%s)%s\n", name, text, unit, (dflt) ? "; default " #dflt : "");
-	BOUNDS(ROW_)
-#undef ROW_
 	doc_word(DECL_REACH, out);
-#define ROW_(id, name, text) sb_printf(out, "    %-14s %s\n", name, text);
-	REACH_WORDS(ROW_)
-#undef ROW_
-	sb_cstr(out, "    vlan=[10]      tagged frames\n    other=[89]     other IP protocols\n");
 	for (int w = 0; w < DECL_N; w++)
 		if (w != DECL_BUDGET && w != DECL_REACH)
 			doc_word((DeclWord)w, out);
@@ -238,7 +250,11 @@ static void each_lib_name(Str t, const char *before, Sb *out)
 
 static void doc_topics(Sb *out)
 {
-	sb_cstr(out, "topics: reference, policy, warnings, builtins, topics\nverbs and functions:");
+	sb_cstr(out, "topics: reference, policy, warnings, builtins, topics\ndeclarations:");
+#define WORD_(id, name, ...) sb_cstr(out, " " name);
+	DECL_WORDS(WORD_)
+#undef WORD_
+	sb_cstr(out, "\nverbs and functions:");
 	for (unsigned i = 0; i < lib_count; i++)
 		each_lib_name(lib_files[i].text, "\ndef ", out);
 	for (unsigned i = 0; i < ROWS; i++)
@@ -266,6 +282,7 @@ static bool doc_things(Str topic, Sb *out)
 	doc_rows(topic, out);
 	doc_layer(topic, out);
 	doc_warning(topic, out);
+	doc_declared(topic, out);
 	return out->n > before;
 }
 
@@ -315,6 +332,7 @@ static void doc_builtins(Sb *out)
 		     "\n## policy\n\n```text\n");
 	doc_policy(out);
 	sb_printf(out, "```\n\n## topics\n\n```text\n%.*s```\n", STR_ARG(topics));
+	builtins_of(topics, "\ndeclarations:", out);
 	builtins_of(topics, "\nverbs and functions:", out);
 	builtins_of(topics, "\ntypes:", out);
 	builtins_of(topics, "\nresults:", out);

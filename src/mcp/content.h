@@ -30,7 +30,7 @@ extern const ContentExample content_examples[];
  * "reference", "policy", "warnings", "topics". */
 const char *page_find(const char *name);
 
-/* Names of pages that begin so, whatever their case (new array of strings). */
-json_t *page_names(const char *begin);
+/* Names of pages that have the word in them, or that it has in it, whatever their case (new array of strings). */
+json_t *page_like(const char *topic);
 
 #endif

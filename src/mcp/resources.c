@@ -28,6 +28,8 @@ static bool begins(const char *name, const char *begin)
 
 /* ---- pages ---- */
 
+enum { LIKE_MOST = 20 };
+
 const char *page_find(const char *name)
 {
 	for (const ContentPage *p = content_pages; p->name; p++)
@@ -36,19 +38,24 @@ const char *page_find(const char *name)
 	return NULL;
 }
 
-static json_t *names(const char *begin, bool all)
+static json_t *names(const char *begin)
 {
 	json_t *l = json_array();
 
 	for (const ContentPage *p = content_pages; p->name; p++)
-		if ((all || p->builtin) && begins(p->name, begin))
+		if (p->builtin && begins(p->name, begin))
 			json_array_append_new(l, json_string(p->name));
 	return l;
 }
 
-json_t *page_names(const char *begin)
+json_t *page_like(const char *topic)
 {
-	return names(begin, true);
+	json_t *l = json_array();
+
+	for (const ContentPage *p = content_pages; p->name && json_array_size(l) < LIKE_MOST; p++)
+		if (strcasestr(p->name, topic) || (strlen(p->name) > 2 && strcasestr(topic, p->name)))
+			json_array_append_new(l, json_string(p->name));
+	return l;
 }
 
 static json_t *read_reference(Call *c, const char *uri, const char *var)
@@ -79,7 +86,7 @@ static json_t *read_builtin(Call *c, const char *uri, const char *var)
 static json_t *complete_builtin(Call *c, const char *begin)
 {
 	(void)c;
-	return names(begin, false);
+	return names(begin);
 }
 
 /* ---- examples ---- */

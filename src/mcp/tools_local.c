@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_MOST = 200, WORDS = 8, HELP_MOST = 24000 };
+enum { ROWS_MOST = 200, WORDS = 8 };
 
 /* A kind of line of the program, the words behind it by name; the last takes the rest. */
 typedef struct LocalRow {
@@ -143,8 +143,8 @@ bool work_local_state(Call *c, const Tool *t, json_t *args, ToolResult *ret_r)
 bool work_language_help(Call *c, const Tool *t, json_t *args, ToolResult *ret_r)
 {
 	const char *topic = args_text(t, args, "topic"), *text = page_find(topic);
-	char begin[4] = "", *near;
-	json_t *names;
+	json_t *like;
+	char *near;
 
 	(void)c;
 	if (text) {
@@ -152,11 +152,10 @@ bool work_language_help(Call *c, const Tool *t, json_t *args, ToolResult *ret_r)
 		ret_r->structured = json_pack("{s:s, s:s}", "topic", topic, "text", text);
 		return true;
 	}
-	snprintf(begin, sizeof begin, "%.2s", topic);
-	names = page_names(begin);
-	near = json_dumps(names, JSON_COMPACT);
-	args_refuse(t, ret_r, "there is no page of this name; of those that begin like it there are %s, and \"topics\" lists all", near ? near : "[]");
+	like = page_like(topic);
+	near = json_dumps(like, JSON_COMPACT);
+	args_refuse(t, ret_r, "there is no page of this name; names like it: %s; \"topics\" lists all", near ? near : "[]");
 	free(near);
-	json_decref(names);
+	json_decref(like);
 	return true;
 }

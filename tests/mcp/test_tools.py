@@ -387,3 +387,7 @@ def test_help(server):
     page = server.call("language_help")["structuredContent"]
     assert page["topic"] == "reference" and "traceroute(" in page["text"]
     assert "flows" in server.call("language_help", topic="traceroute")["structuredContent"]["text"]
+    assert "packets=20000" in text(server.call("language_help", topic="budget"))
+    for topic, like in (("ping_host", '"ping"'), ("mtu", '"pmtu"'), ("Traceroute", '"traceroute"')):
+        got = server.call("language_help", topic=topic)
+        assert got["isError"] and like in text(got), text(got)
