@@ -52,9 +52,9 @@ static const ProbeFact tcp_fact[] = {
 static const ProbeSay tcp_say[] = {
 	{ "OPEN", NULL, "port $port accepts connections, handshake in $rtt_ms ms", "",
 	  { "tls_check or http_probe, if the service behind it is the question" } },
-	{ "CONNECTION_REFUSED", NULL, "port $port answered the SYN with a reset: the way there is free",
-	  "Nothing listens there, or a firewall rejects by reset: is the service up, and bound to this address?",
-	  { TRACE_PORT ": whether the target itself resets", "tcp_reachability to a port that should be open" } },
+	{ "CONNECTION_REFUSED", NULL, "the SYN to port $port was answered with a reset",
+	  "Nothing listens there, or a firewall resets in the target's name: is the service up, and bound to this address?",
+	  { TRACE_PORT ", and to a port that is open: fewer hops mean that a box in front resets", "tcp_reachability to a port that should be open" } },
 	{ "CONNECTION_TIMEOUT", NULL, "$syn_sent SYNs to port $port got no answer",
 	  "Something drops in silence: a firewall or security group, a missing route back, or the host is down.",
 	  { PING ": is the host there at all", TRACE_PORT ": where the SYN dies" } },
@@ -84,6 +84,9 @@ static const ProbeFact trace_fact[] = {
 };
 
 static const ProbeSay trace_say[] = {
+	{ "REACHED", "\"rst\"", "a reset came from the target's address, $last_answer_ttl hops away",
+	  "If a port that is open is more hops away, not the target resets but a box in front of it, in its name.",
+	  { "traceroute_host by tcp to a port that is open: as many hops?" } },
 	{ "REACHED", NULL, "the target itself answered, $last_answer_ttl hops away", "", { 0 } },
 	{ "INCOMPLETE", "prohibited", "the target did not answer; a filter on the way says no (evidence.hops)",
 	  "The hop that answers \"prohibited\" rejects these packets: ask for a rule there.",
@@ -93,7 +96,7 @@ static const ProbeSay trace_say[] = {
 	  { PING ": whether it stays so" } },
 	{ "INCOMPLETE", NULL, "the target did not answer; the last hop that did is $last_answer_ttl",
 	  "Behind that hop probes or answers are dropped. Silent hops in between mean nothing by themselves.",
-	  { "traceroute_host {\"target\":\"$target\",\"proto\":\"tcp\",\"port\":443}: what firewalls let pass gets further", TCP_443 } },
+	  { "traceroute_host by tcp to a port that is open: the same last hop means the path, a farther one a rule for what was sent here", TCP_443 } },
 	{ 0 },
 };
 
@@ -176,6 +179,10 @@ static const ProbeFact http_fact[] = {
 
 static const ProbeSay http_say[] = {
 	{ "OK", NULL, "status $status, first byte after $first_byte_ms ms", "", { 0 } },
+	{ "INCOMPLETE_ANSWER", NULL, "status $status, but the answer stops after $body_bytes bytes of body: $reason",
+	  "Small packets pass: a path that drops large ones in silence, or an application that stalls or breaks off.",
+	  { "run_program {\"source\":\"print(pmtu('$target'))\"}: blackhole tells the path from the application",
+	    "http_probe of a small page on this server, to compare" } },
 	{ "REDIRECT", NULL, "status $status: the server sends elsewhere (Location, in peer_data); it was not followed", "",
 	  { "http_probe with that URL, if it is where you want to go" } },
 	{ "CLIENT_ERROR", NULL, "status $status: the server does not take the request",

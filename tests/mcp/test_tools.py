@@ -57,6 +57,7 @@ CASES = {
     "http redirect": ("http_probe", {"url": f"http://{HOST}/moved", "method": "HEAD"}),
     "http missing": ("http_probe", {"url": f"http://{HOST}/missing", "method": "HEAD"}),
     "http broken": ("http_probe", {"url": f"http://{HOST}/broken", "method": "HEAD"}),
+    "http cut": ("http_probe", {"url": f"http://{HOST}:86/"}),
     "http untrusted": ("http_probe", {"url": "https://www.acme.corp:445/"}),
     "http refused": ("http_probe", {"url": f"http://{HOST}:82/"}),
     "http prohibited": ("http_probe", {"url": f"http://{HOST}:83/"}),
@@ -214,7 +215,8 @@ def test_verdicts_are_those_of_the_services(answers):
             "trace reached": "REACHED", "trace dropped": "INCOMPLETE", "dns behind a cname": "RESOLVED", "dns refused": "REFUSED",
             "dns no such name": "NXDOMAIN", "dns no such type": "NO_DATA", "dns no server": "NO_RESPONSE", "tls valid": "VALID",
             "tls expired": "EXPIRED", "tls of a stranger": "UNTRUSTED", "tls for another name": "NAME_MISMATCH",
-            "tls on a port without": "HANDSHAKE_FAILED", "http broken": "SERVER_ERROR"}
+            "tls on a port without": "HANDSHAKE_FAILED", "http broken": "SERVER_ERROR",
+            "http cut": "INCOMPLETE_ANSWER"}
     assert {k: answers[k]["structuredContent"]["verdict"] for k in want} == want
     assert answers["dns behind a cname"]["structuredContent"]["evidence"]["addresses"] == [HOST]
     assert "MTU" in answers["ping too long for the path"]["structuredContent"]["remediation_hint"]
