@@ -23,6 +23,7 @@ static const ConnWarnRow rows[] = {
 	{ WARN_PEER_AGAIN, { IN(retransmits) }, "segments with nothing new in them", true },
 	{ WARN_OUT_OF_ORDER, { IN(out_of_order) }, "segments before a gap", false },
 	{ WARN_OVERLAP, { IN(overlaps) }, "segments with other bytes in old places", false },
+	{ WARN_ZERO_WINDOW, { OUT(zero_windows) }, "times that the peer closed its window", false },
 	{ WARN_SHRUNK, { OUT(window_shrunk) }, "times", false },
 	{ WARN_OUT_OF_WINDOW, { IN(out_of_window) }, "segments", true },
 	{ WARN_ACK_UNSENT, { IN(ack_unsent) }, "acknowledgements of what was not sent", true },

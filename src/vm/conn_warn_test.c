@@ -24,6 +24,7 @@ static const Case cases[] = {
 	{ offsetof(TcpConn, in.retransmits), WARN_PEER_AGAIN, true },
 	{ offsetof(TcpConn, in.out_of_order), WARN_OUT_OF_ORDER, false },
 	{ offsetof(TcpConn, in.overlaps), WARN_OVERLAP, false },
+	{ offsetof(TcpConn, out.zero_windows), WARN_ZERO_WINDOW, false },
 	{ offsetof(TcpConn, out.window_shrunk), WARN_SHRUNK, false },
 	{ offsetof(TcpConn, in.out_of_window), WARN_OUT_OF_WINDOW, true },
 	{ offsetof(TcpConn, in.ack_unsent), WARN_ACK_UNSENT, true },

@@ -45,6 +45,7 @@ CASES = {
     "dns no such name": ("resolve_dns", {"name": "nowhere.acme.corp"}),
     "dns no such type": ("resolve_dns", {"name": "note.acme.corp"}),
     "dns refused": ("resolve_dns", {"name": "www.example.com"}),
+    "dns no way": ("resolve_dns", {"name": "www.acme.corp", "server": "192.0.2.53"}),
     "dns no server": ("resolve_dns", {"name": "www.acme.corp", "server": toolslab.ROUTER}),
     "tls valid": ("tls_check", {"target": "www.acme.corp"}),
     "tls expired": ("tls_check", {"target": HOST, "port": 444, "server_name": "www.acme.corp"}),
@@ -213,7 +214,8 @@ def test_verdicts_are_those_of_the_services(answers):
             "tcp dropped": "CONNECTION_TIMEOUT", "tcp refused": "CONNECTION_REFUSED", "tcp prohibited": "ADMIN_PROHIBITED",
             "tcp prohibited ipv6": "ADMIN_PROHIBITED", "tcp host unreachable": "UNREACHABLE", "tcp accepted and reset": "RESET",
             "trace reached": "REACHED", "trace dropped": "INCOMPLETE", "dns behind a cname": "RESOLVED", "dns refused": "REFUSED",
-            "dns no such name": "NXDOMAIN", "dns no such type": "NO_DATA", "dns no server": "NO_RESPONSE", "tls valid": "VALID",
+            "dns no such name": "NXDOMAIN", "dns no such type": "NO_DATA", "dns no server": "NO_RESPONSE",
+            "dns no way": "NOT_SENT", "tls valid": "VALID",
             "tls expired": "EXPIRED", "tls of a stranger": "UNTRUSTED", "tls for another name": "NAME_MISMATCH",
             "tls on a port without": "HANDSHAKE_FAILED", "http broken": "SERVER_ERROR",
             "http cut": "INCOMPLETE_ANSWER"}
