@@ -654,7 +654,11 @@ static void read_param(DeclReader *r, const Node *n)
 			vec_push(r->a, &r->out->param, row);
 			return;
 		}
-	decl_error(r, t->span, "a param is an int, float, bool, str, bytes, duration, ip, net or mac");
+	Diag *d = decl_error(r, t->span, "a param is an int, float, bool, str, bytes, duration, ip, net or mac");
+
+	if (str_is(row.type, "list"))
+		d->hint = str_printf(r->a, "give it as text: param %.*s: str = \"80,443\", then `for x in %.*s.split(\",\")`", STR_ARG(row.name),
+				     STR_ARG(row.name));
 }
 
 static bool is_decl_name(const Node *n, DeclWord *ret)

@@ -394,9 +394,13 @@ const Fact *facts_live_attr(Facts *f, const Fact *x, BuiltinAttr at, Node *n);
 void facts_live_store(Facts *f, const Fact *live, Node *target, const Fact *x, Node *value);
 
 /* ---- facts_names.c ---- */
+enum { NEAR_ALL = 640 };
+
 typedef struct Near {
 	Str want, best;
 	unsigned d;
+	char all[NEAR_ALL]; /* what was tried, while there is room */
+	unsigned n;
 } Near;
 void facts_near_try(Near *n, Str name);
 /* Adds "did you mean" as a fix of the span. */

@@ -7,6 +7,8 @@
 
 #include "lang/habit.h"
 
+#include <stdio.h>
+
 /* ---- habits ---- */
 
 /* What is read (call: called) under that name of a value of that kind, as a
@@ -331,6 +333,8 @@ void facts_near_try(Near *n, Str name)
 {
 	unsigned most = n->want.n <= 3 ? 1 : 2, d = str_distance(n->want, name, most);
 
+	if (n->n < NEAR_ALL)
+		n->n += (unsigned)snprintf(n->all + n->n, NEAR_ALL - n->n, " %.*s", STR_ARG(name));
 	if (d <= most && d < n->d) {
 		n->d = d;
 		n->best = name;
@@ -339,6 +343,8 @@ void facts_near_try(Near *n, Str name)
 
 void facts_near_fix(Facts *f, Diag *d, const Near *n, const Node *file, Span span)
 {
+	if (n->d == 255 && n->n && n->n < NEAR_ALL && !d->hint.n)
+		d->hint = str_printf(f->a, "there is:%s", n->all);
 	if (n->d == 255)
 		return;
 	facts_fix_span(f, d, file, span, n->best);
@@ -364,8 +370,8 @@ static WireId view_of(const Fact *x)
 
 static void near_all(Near *near, const Fact *x)
 {
-	BuiltinOwner owner = fact_owners[x->kind];
 	WireId id = view_of(x);
+	BuiltinOwner owner = x->kind == T_PACKET && x->view != WIRE_NONE ? OWNER_NONE : fact_owners[x->kind]; /* r[TCP] has its layer's alone */
 
 	if (owner != OWNER_NONE) {
 		near_rows(near, builtin_attrs, A_N, owner);
@@ -526,6 +532,8 @@ const Fact *facts_no_attr(Facts *f, Node *n, const Fact *x, const Node *call)
 		return facts_bad(f);
 	}
 	near_all(&near, x);
+	if (x->kind == T_LIST && !call)
+		d->hint = STR("it is a list: `for x in ..`, or one of it by its index");
 	facts_near_fix(f, d, &near, n, n->attr.at);
 	return facts_bad(f);
 }
