@@ -280,7 +280,10 @@ static void take_gate_end(Report *r, const Msg *m)
 	for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
 		if (codes[i].exit == m->gate_end.exit)
 			code = codes[i].code;
-	report_error(r, m->gate_end.exit, code, keep(r, m->gate_end.message));
+	Str why = keep(r, m->gate_end.message);
+
+	report_error(r, m->gate_end.exit, code,
+		     m->gate_end.exit == SONDE_EXIT_BUDGET ? str_printf(r->a, "the budget is spent: %.*s", STR_ARG(why)) : why);
 }
 
 void report_note(Report *r, Str text)

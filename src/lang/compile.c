@@ -37,6 +37,15 @@ static bool parse_all(const CompileIn *in, Compiled *c)
 	return ok;
 }
 
+static Str params_there(Arena *a, const Scopes *s)
+{
+	Sb out = sb(a);
+
+	for (uint32_t i = 0; i < s->params.n; i++)
+		sb_printf(&out, "%s%.*s", i ? " " : "there is: ", STR_ARG(s->params.p[i]->param.sym->text));
+	return sb_done(&out);
+}
+
 /* The caller's values: each must have its param, and be of its type. */
 static bool check_params(const CompileIn *in, Compiled *c)
 {
@@ -52,10 +61,10 @@ static bool check_params(const CompileIn *in, Compiled *c)
 				param = c->scopes.params.p[k];
 		if (!param)
 			diag_add(&c->diags, "E-PARAM", (Span){ 0, 0 }, "the program has no param `%.*s`",
-				 STR_ARG(in->param[i].name));
+				 STR_ARG(in->param[i].name))->hint = params_there(in->a, &c->scopes);
 		else if (!lower_param_value(in->a, param, text, &value))
-			diag_add(&c->diags, "E-PARAM", param->span, "\"%.*s\" is no value of param `%.*s`",
-				 STR_ARG(text), STR_ARG(in->param[i].name));
+			diag_add(&c->diags, "E-PARAM", param->span, "\"%.*s\" is no value of param `%.*s`: it is to be of type %.*s",
+				 STR_ARG(text), STR_ARG(in->param[i].name), STR_ARG(param->param.type->type.sym->text));
 	}
 	return c->diags.errors == before;
 }

@@ -427,7 +427,9 @@ static void unknown_peer(Facts *f, const Fact *dst, const Node *n)
 		d = facts_say(f, "E-REACH", at, "the destination is not known before the start");
 	facts_fix_declare(f, d, str_printf(f->a, "reach(\"%.*s\")", STR_ARG(net)));
 	d->fix.widening = true;
-	d->hint = STR("say at the head of the file which network it lies in");
+	d->hint = dst->origin && dst->origin->kind == N_PARAM
+			  ? str_printf(f->a, "give the param a value for this run, or a default: %.*s = \"10.0.0.1\"", STR_ARG(facts_source(f, dst->origin)))
+			  : STR("say at the head of the file which network it lies in");
 }
 
 static const Node *port_node(const Stack *s, const Node *n)

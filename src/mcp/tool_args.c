@@ -2,6 +2,7 @@
 #include "mcp/tool_args.h"
 
 #include "base/addr.h"
+#include "mcp/tool_probe.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -135,7 +136,7 @@ static bool members(const Tool *t, const char *path, json_t *schema, json_t *v, 
 				json_array_append_new(names, json_string(k));
 			known = dumped(names);
 			json_decref(names);
-			args_refuse(t, ret_r, "there is no argument of this name; there are %s", known ? known : "none");
+			args_refuse(t, ret_r, "there is no argument %s; there are %s", probe_is_words(name) ? name : "of this name", known ? known : "none");
 			free(known);
 			return false;
 		}
@@ -148,15 +149,12 @@ static bool members(const Tool *t, const char *path, json_t *schema, json_t *v, 
 static bool conforms(const Tool *t, const char *path, json_t *schema, json_t *v, ToolResult *ret_r)
 {
 	json_t *words = json_object_get(schema, "enum"), *type;
-	char *is;
 
 	if (words)
 		return in_enum(t, path, words, v, ret_r);
 	if (!of_types(schema, v)) {
 		type = json_object_get(schema, "type");
-		is = dumped(type ? type : json_object_get(schema, "anyOf"));
-		args_refuse(t, ret_r, "%s is to be of type %s", path, is ? is : "another");
-		free(is);
+		args_refuse(t, ret_r, "%s is to be %s%s", path, type ? "of type " : "a string, a number or a boolean", type ? json_string_value(type) : "");
 		return false;
 	}
 	if (json_is_object(v) && !members(t, path, schema, v, ret_r))

@@ -152,7 +152,12 @@ static void say_manifest(Text *out, json_t *manifest)
 
 	if (!json_is_object(manifest))
 		return;
-	text_add(out, "at most %lld packets", (long long)json_integer_value(json_object_get(worst, "packets")));
+	if (json_is_integer(json_object_get(worst, "packets")))
+		text_add(out, "at most %lld packets%s", (long long)json_integer_value(json_object_get(worst, "packets")),
+			 json_is_true(json_object_get(worst, "connections")) ? " and what its connections carry" : "");
+	else
+		text_add(out, "as many packets as its budget has, %lld",
+			 (long long)json_integer_value(json_object_get(json_object_get(json_object_get(manifest, "budget"), "packets"), "value")));
 	json_array_foreach (json_object_get(manifest, "emissions"), i, e)
 		if (i < 6)
 			text_add(out, "%s %s to %s", i ? "," : ":", text_of(e, "protocol"), text_of(e, "peer"));
@@ -406,7 +411,10 @@ static void say_summary(Text *out, json_t *run)
 		text_add(out, "interrupted, since this server shuts down: partial results; call again when it is back. ");
 	if (hash)
 		text_add(out, "policy wants a person for this: `sonde approve %s` on the server, then call again. Nothing was sent. ", hash);
-	if (error)
+	if (json_is_object(json_object_get(error, "span")))
+		text_add(out, "%lld:%lld ", (long long)json_integer_value(json_object_get(json_object_get(error, "span"), "line")),
+			 (long long)json_integer_value(json_object_get(json_object_get(error, "span"), "col")));
+	if (error && code != SONDE_EXIT_INTERRUPTED)
 		text_add(out, "%s: %s. ", text_of(error, "code"), text_of(error, "message"));
 	if (code == SONDE_EXIT_POLICY && !hash)
 		text_add(out, "Policy refuses this; the operator can allow it, do not try to get around it. ");

@@ -348,7 +348,7 @@ bool engine_halt(Engine *e, Vm *vm)
 
 	if (!e->stop)
 		return vm_stop(vm, engine_stopped(e), code, "the gate is gone");
-	return vm_stop(vm, engine_stopped(e), code, "%s", e->stop_detail);
+	return vm_stop(vm, engine_stopped(e), code, e->stop == STOP_BUDGET ? "the budget is spent: %s" : "%s", e->stop_detail);
 }
 
 /* ---- the host ---- */

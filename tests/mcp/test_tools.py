@@ -83,7 +83,7 @@ WRONG = [
     ("ping_host", {"target": "10.20.3.4", "count": 51}, "1 to 50"),
     ("ping_host", {"target": "10.20.3.4", "count": "4"}, "type"),
     ("ping_host", {"target": "10.20.3.4", "count": 4.5}, "type"),
-    ("ping_host", {"target": "10.20.3.4", "cuont": 4}, "no argument of this name"),
+    ("ping_host", {"target": "10.20.3.4", "cuont": 4}, "no argument cuont"),
     ("tcp_reachability", {"target": "10.20.3.4"}, "port is missing"),
     ("tcp_reachability", {"target": "10.20.3.4", "port": 0}, "1 to 65535"),
     ("tcp_reachability", {"target": "10.20.3.4", "port": 65536}, "1 to 65535"),
@@ -103,6 +103,8 @@ WRONG = [
     ("http_probe", {"url": "http://[10.20.3.4]/"}, "brackets"),
     ("http_probe", {"url": "http://www.acme.corp/", "method": "DELETE"}, "GET"),
     ("local_state", {"what": "passwords"}, "routes"),
+    ("traceroute_host", {"target": HOST, "protocol": "tcp"}, "no argument protocol"),
+    ("run_program", {"source": "print(1)", "params": {"ports": [80, 443]}}, "params.ports is to be a string, a number or a boolean"),
     ("language_help", {"topic": "no such thing"}, "topics"),
     ("check_program", {}, "either source or program_id"),
     ("check_program", {"source": "", }, "1 to 65536"),
@@ -385,6 +387,23 @@ def test_this_hosts_own_state(server):
     server.us.service("tcp-accept", 8080)
     s = server.call("local_state", what="listeners")["structuredContent"]
     assert [x for x in s["listeners"] if (x["proto"], x["addr"], x["port"], x["process"]) == ("tcp", "0.0.0.0", 8080, "python3")]
+
+
+def test_what_a_program_lacks_is_said_so_that_it_can_be_mended(server):
+    source = f'param target: ip\nprint(ping(target, count=1).loss)\n'
+
+    def check(source, **params):
+        return text(server.call("check_program", source=source, params=params))
+    assert "give the param a value for this run, or a default: param target: ip = " in check(source)
+    assert "no param `host`" in check(source, host=HOST) and "there is: target" in check(source, host=HOST)
+    assert "to be of type ip" in check(source, target="here or there")
+    assert check(source, target=HOST).startswith(f"ok: at most 1 packets: ICMP to {HOST}")
+    loop = check(f'while True:\n    print(ping("{HOST}").loss)\n')
+    assert loop.startswith(f"ok: as many packets as its budget has, 2000: ICMP to {HOST}"), loop
+    got = text(server.call("run_program", source="x = [1]\nprint(x[0])\nprint(x[1])\n"))
+    assert got.startswith("3:") and "E-INDEX" in got.splitlines()[0], got
+    got = text(server.call("run_program", source=f'budget(packets=2)\nprint(ping("{HOST}", count=3, interval=0.02).loss)\n'))
+    assert "E-BUDGET: the budget is spent: packets." in got, got
 
 
 def test_help(server):
