@@ -2,8 +2,8 @@
 #include "mcp/tool_probe.h"
 
 #include "base/addr.h"
-#include "base/sha256.h"
 #include "deal/whence.h"
+#include "mcp/canonical.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -351,13 +351,15 @@ static json_t *warnings(json_t *run)
 	return list;
 }
 
-void probe_finding_id(json_t *all, char ret_id[FINDING_TEXT])
+void probe_finding_id(const Call *c, const Tool *t, json_t *window, json_t *verdict, json_t *evidence, char ret_id[FINDING_TEXT])
 {
-	char hex[SHA256_TEXT], *text = json_dumps(all, JSON_COMPACT | JSON_SORT_KEYS);
+	json_t *args = json_object_get(c->params, "arguments");
+	json_t *all = json_pack("{s:s, s:o, s:O, s:o, s:O}", "tool", t->name, "inputs", args ? json_incref(args) : json_object(),
+				"window", window, "verdict", verdict, "evidence", evidence);
+	char hex[SHA256_TEXT];
 
-	hash_format(sha256(BYTES(text ? text : "", text ? strlen(text) : 0)), hex);
+	hash_format(canonical_hash(all), hex);
 	snprintf(ret_id, FINDING_TEXT, "f-%.*s", FINDING_TEXT - 3, hex);
-	free(text);
 	json_decref(all);
 }
 
@@ -451,7 +453,7 @@ static json_t *structure(const Finding *f)
 	return s;
 }
 
-static void conclude(Finding *f, json_t *run, json_t *args, const struct timespec *start)
+static void conclude(Finding *f, json_t *run, const Call *c, const struct timespec *start)
 {
 	const ProbeSay *say = say_of(f, f->verdict);
 	json_t *one;
@@ -480,8 +482,7 @@ static void conclude(Finding *f, json_t *run, json_t *args, const struct timespe
 		json_object_set_new(one, "origin", json_string(origin_of(f)));
 	f->window = probe_window(start);
 	f->bounds = bounds(run);
-	probe_finding_id(json_pack("{s:s, s:O, s:O, s:s, s:O}", "tool", f->tool->name, "inputs", args, "window", f->window, "verdict",
-				   f->verdict, "evidence", f->evidence), f->id);
+	probe_finding_id(c, f->tool, f->window, json_string(f->verdict), f->evidence, f->id);
 }
 
 bool probe_run(Call *c, const Tool *t, const Probe *p, json_t *vars, const RunParam *param, unsigned nparam, ToolResult *ret_r)
@@ -500,7 +501,7 @@ bool probe_run(Call *c, const Tool *t, const Probe *p, json_t *vars, const RunPa
 	f.steps = json_array();
 	read_output(&f, run);
 	if (f.verdict && say_of(&f, f.verdict)) {
-		conclude(&f, run, vars, &start);
+		conclude(&f, run, c, &start);
 		ret_r->structured = structure(&f);
 		say_text(&f, ret_r);
 	} else if (f.withheld) {

@@ -65,9 +65,10 @@ bool text_is_ours(const char *text);
 json_t *probe_vantage(json_t *run);
 json_t *probe_window(const struct timespec *start);
 
-/* By what a report cites it: a hash of all that makes it what it is; takes `all`. */
+/* By what a report cites it: of what the client has in hand, so that anybody can tell whether call and answer are these
+ * (doc/mcp.md); takes `verdict`. */
 enum { FINDING_TEXT = 2 + 16 + 1 }; /* f- and 64 bits */
-void probe_finding_id(json_t *all, char ret_id[FINDING_TEXT]);
+void probe_finding_id(const Call *c, const Tool *t, json_t *window, json_t *verdict, json_t *evidence, char ret_id[FINDING_TEXT]);
 
 /* All that was printed, pieces joined (free() its .p). */
 Text run_text(json_t *run);

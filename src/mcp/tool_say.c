@@ -103,6 +103,7 @@ static const ProbeSay trace_say[] = {
 const Probe probe_traceroute_host = { probe_text_traceroute_host, trace_fact, trace_say, 90000 };
 
 static const ProbeFact dns_fact[] = {
+	{ "server", "server", FACT_ADDR },
 	{ "queries", "queries", FACT_INT },	{ "rcode", "rcode", FACT_WORDS },
 	{ "rtt_ms", "rtt_ms", FACT_NUM },	{ "authoritative", "authoritative", FACT_BOOL },
 	{ "truncated", "truncated", FACT_BOOL }, { "records", "records", FACT_INT },

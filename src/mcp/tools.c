@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/tools.h"
 
-#include "base/sha256.h"
+#include "mcp/canonical.h"
 #include "mcp/runs.h"
 #include "mcp/tool_args.h"
 #include "mcp/tools_inside.h"
@@ -49,12 +49,11 @@
 /* Whatever tool it is: arguments first, and no answer without its line in the log. */
 static bool audited(Call *c, const Tool *t, ToolWork *work, json_t *args, ToolResult *ret_r)
 {
-	char hash[SHA256_TEXT], *said = json_dumps(args, JSON_COMPACT | JSON_SORT_KEYS);
+	char hash[SHA256_TEXT];
 	json_t *own = json_deep_copy(args);
 	bool done;
 
-	hash_format(sha256(BYTES(said ? said : "", said ? strlen(said) : 0)), hash);
-	free(said);
+	hash_format(canonical_hash(args), hash);
 	done = !args_conform(t, own, ret_r) || work(c, t, own, ret_r);
 	json_decref(own);
 	bool asked = !done && c->pending;

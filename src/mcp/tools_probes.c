@@ -133,7 +133,6 @@ bool work_resolve_dns(Call *c, const Tool *t, json_t *args, ToolResult *ret_r)
 	if (server && (why = address_fault(server)))
 		return args_refuse(t, ret_r, "server %s", why);
 	if (!server) {
-		/* who answers is part of the finding */
 		if (!server_in("/etc/resolv.conf", own) && !server_in("/run/systemd/resolve/resolv.conf", own))
 			return args_refuse(t, ret_r, "this host names no resolver of its own: server is needed");
 		json_object_set_new(args, "server", json_string(own));

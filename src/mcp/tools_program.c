@@ -453,15 +453,12 @@ static void say_refused(Text *out, json_t *run)
 }
 
 /* Seen from where, when, and by what a report cites it. */
-static void say_finding(Text *out, json_t *run, const Program *p, json_t *shown, const struct timespec *start, json_t *s)
+static void say_finding(Text *out, const Call *c, const Tool *t, json_t *run, json_t *shown, const struct timespec *start, json_t *s)
 {
-	json_t *from = probe_vantage(run), *window = probe_window(start), *params = json_object();
+	json_t *from = probe_vantage(run), *window = probe_window(start);
 	char id[FINDING_TEXT];
 
-	for (unsigned i = 0; i < p->n; i++)
-		json_object_set_new(params, p->p[i].name, json_string(p->value[i]));
-	probe_finding_id(json_pack("{s:s, s:s, s:O, s:O, s:O}", "tool", "run_program", "source", p->text, "params", params, "window", window,
-				   "output", shown), id);
+	probe_finding_id(c, t, window, json_incref(json_object_get(run, "exit")), shown, id);
 	text_add(out, "from %s", text_of(from, "host"));
 	if (json_object_get(from, "interface"))
 		text_add(out, " %s %s", text_of(from, "interface"), text_of(from, "source"));
@@ -471,7 +468,6 @@ static void say_finding(Text *out, json_t *run, const Program *p, json_t *shown,
 	json_object_set_new(s, "vantage", from);
 	json_object_set_new(s, "window", window);
 	json_object_set_new(s, "finding_id", json_string(id));
-	json_decref(params);
 }
 
 /* Result objects that fit into an answer; the others are counted. */
@@ -526,7 +522,7 @@ static void say_cut(Call *c, json_t *run, json_t *all, size_t end, json_t *s, To
 	free(more.p);
 }
 
-static void say_run(Call *c, json_t *run, const Program *p, const struct timespec *start, ToolResult *ret_r)
+static void say_run(Call *c, const Tool *t, json_t *run, const Program *p, const struct timespec *start, ToolResult *ret_r)
 {
 	static const char *const also[] = { "manifest", "error", "diagnostics", "notes", RUN_DEADLINE, "approval" };
 	json_t *all = json_array(), *shown, *s = json_object(), *piece;
@@ -546,7 +542,7 @@ static void say_run(Call *c, json_t *run, const Program *p, const struct timespe
 	say_diagnostics(&words, json_object_get(run, "diagnostics"), p->text);
 	say_warnings(&words, run);
 	if (ran)
-		say_finding(&words, run, p, all, start, s);
+		say_finding(&words, c, t, run, shown, start, s);
 	text_add(&words, "program_id %s", p->id);
 	tool_text(ret_r, words.p ? words.p : "");
 	say_output(shown, ret_r);
@@ -589,7 +585,7 @@ bool work_run_program(Call *c, const Tool *t, json_t *args, ToolResult *ret_r)
 	ask.limits = narrower;
 	run = probe_ask(c, t, &ask, ret_r);
 	if (run)
-		say_run(c, run, &p, &start, ret_r);
+		say_run(c, t, run, &p, &start, ret_r);
 	json_decref(run);
 	free(narrower);
 	program_free(&p);

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tools against real services in a lab (toolslab.py): each verdict with its hint and next step, as snapshots; refusals;
 programs, pages, limits."""
+import decimal
+import hashlib
 import json
 import os
 import pathlib
@@ -279,6 +281,34 @@ def test_old_revisions(server, version):
         got = client.call(tool, **args)
         assert ("structuredContent" in got) == new and ("42" in text(got) or "ALIVE" in text(got))
     client.stop()
+
+
+def canonical(v):
+    """RFC 8785, as far as findings need it: names in ASCII, numbers that are not written with an exponent."""
+    if isinstance(v, dict):
+        return "{" + ",".join(f"{json.dumps(k)}:{canonical(v[k])}" for k in sorted(v)) + "}"
+    if isinstance(v, list):
+        return "[" + ",".join(map(canonical, v)) + "]"
+    if isinstance(v, float):
+        assert v == 0 or 1e-6 <= abs(v) < 1e21
+        return format(decimal.Decimal(repr(v)).normalize() if v else decimal.Decimal(0), "f")
+    return json.dumps(v, ensure_ascii=False)
+
+
+def digest(v):
+    return hashlib.sha256(canonical(v).encode()).hexdigest()
+
+
+def test_a_stranger_finds_the_same_finding_id(server, answers):
+    """By what doc/mcp.md says of it; and the call by its arguments in the log."""
+    log = [json.loads(line) for line in server.us.read("/var/lib/sonde/log").splitlines()]
+    calls = {(x["tool"], x["arguments"], x.get("finding_id")) for x in log if x["event"] == "call"}
+    for name, (tool, args) in CASES.items():
+        s = answers[name]["structuredContent"]
+        made_of = {"tool": tool, "inputs": args, **{k: s[k] for k in ("window", "verdict", "evidence")}}
+        assert s["finding_id"] == f"f-{digest(made_of)[:16]}", name
+        assert (tool, digest(args), s["finding_id"]) in calls, name
+    assert any(isinstance(v, float) for a in answers.values() for v in a["structuredContent"]["evidence"].values())
 
 
 def test_findings_differ(server):

@@ -66,6 +66,7 @@ FAULTS = {
     "a text that the text lacks": (LIST, CALL, but(CALL, *RESULT, "more", "and so on")),
     "no text": (LIST, CALL, but(CALL, "result", "content", [])),
     "a protocol error": (LIST, CALL, {**UNKNOWN_REFUSED, "params": CALL["params"]}),
+    "a finding_id of something else": (LIST, CALL, but(CALL, *RESULT, "finding_id", "f-0123456789abcdef")),
     "a call that is in no list": (LIST, CALL, UNKNOWN),
     "two lists": (LIST, CALL, but(LIST, "result", "tools", 0, "description", "another")),
     "two schemas": (LIST, CALL, but(LIST, "result", "tools", 0, "outputSchema", {"type": "object"})),

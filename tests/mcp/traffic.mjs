@@ -2,18 +2,19 @@
 // Holds all that the tests' clients and the real server said about tools (traffic.py, sdk_drive.mjs) against the schemas of
 // tools/list, by a validator that is not ours (ajv).  A tool that no test called with success is a fault.
 //   node traffic.mjs FOLDER     the last line is "N passed, N failed", one for each tool and one for the lists
+import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import Ajv2020 from "ajv/dist/2020.js";
 
 // What the text sums up instead of repeating it, being long; and what its form says: a peer's words stand in a block of
-// their own with where they are from, a place in a program is its line and column.
+// their own with where they are from, a place in a program is its line and column, a warning's evidence is one peer's.
 const SUMMED_UP = {
-  run_program: ["stats", "manifest", "results", "notes", "approval"],
+  run_program: ["stats", "manifest", "results", "notes", "approval", "results_left_out"],
   check_program: ["manifest", "sha256"],
   language_help: ["topic"],
 };
-const BY_FORM = ["label", "from", "to"];
+const BY_FORM = ["label", "from", "to", "peers"];
 const HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
 
 function lines(folder) {
@@ -28,7 +29,7 @@ function lines(folder) {
 /* Every text, number and truth in a value, with its name; what is in a list has none. */
 function leaves(v, name = "") {
   if (v === null || BY_FORM.includes(name)) return [];
-  if (name === "evidence" && /["<]/.test(v)) return []; // a peer's words within a warning
+  if (name === "evidence" && typeof v === "string" && !/^[ !#-;=-~]{1,200}$/.test(v)) return []; // a peer's words within a warning
   if (typeof v !== "object") return [[name, v]];
   return Object.entries(v).flatMap(([key, one]) =>
     key === "origin" && v.label !== "content" ? [] : leaves(one, Array.isArray(v) ? "" : key));
@@ -40,6 +41,17 @@ function stands([name, leaf], text, named) {
   if (typeof leaf === "boolean" && !before) return true; // in words
   if (typeof leaf === "number") return [leaf, Number(leaf.toPrecision(6))].some((n) => text.includes(before + n));
   return text.includes((before + leaf).replace(/\s+/g, " ").trim());
+}
+
+/* RFC 8785: whose numbers and texts are JSON.stringify's, and whose order is sort()'s. */
+function canonical(v) {
+  if (Array.isArray(v)) return `[${v.map(canonical)}]`;
+  if (v === null || typeof v !== "object") return JSON.stringify(v);
+  return `{${Object.keys(v).sort().map((k) => `${JSON.stringify(k)}:${canonical(v[k])}`)}}`;
+}
+
+function findingId(tool, inputs, { window, verdict, evidence }) {
+  return "f-" + createHash("sha256").update(canonical({ tool, inputs, window, verdict, evidence })).digest("hex").slice(0, 16);
 }
 
 const said = lines(process.argv[2]);
@@ -94,6 +106,7 @@ function judge(row, { era, params, result, error }, ajv) {
   if (s !== undefined && era < "2025-06-18") wrong.push(`structuredContent in ${era}`);
   if (s === undefined) return wrong;
   if (!row.output(s)) wrong.push(ajv.errorsText(row.output.errors));
+  if (s.finding_id !== undefined && s.finding_id !== findingId(params.name, args, s)) wrong.push("finding_id is not of call and answer");
   const text = content.map((b) => b.text).join(" ").replace(/\s+/g, " ");
   for (const [key, v] of Object.entries(s))
     if (!SUMMED_UP[params.name]?.includes(key))
