@@ -136,7 +136,7 @@ static bool members(const Tool *t, const char *path, json_t *schema, json_t *v, 
 				json_array_append_new(names, json_string(k));
 			known = dumped(names);
 			json_decref(names);
-			args_refuse(t, ret_r, "there is no argument %s; there are %s", probe_is_words(name) ? name : "of this name", known ? known : "none");
+			args_refuse(t, ret_r, "there is no argument %s; there are %s", text_is_ours(name) ? name : "of this name", known ? known : "none");
 			free(known);
 			return false;
 		}

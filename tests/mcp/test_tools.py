@@ -327,6 +327,9 @@ def test_a_program_is_checked_kept_and_run(server):
     assert "".join(o["text"] for o in s["output"]).startswith("n 2\nPing  sent 2")
     assert s["stats"]["gate"]["packets"] == 2 and s["manifest"]["budget"]["packets"]["value"] == 2000
     assert "2 packets" in s["summary"]
+    inputs = {"program_id": s["program_id"], "params": {"who": HOST, "n": 2}}
+    made_of = {"tool": "run_program", "inputs": inputs, "window": s["window"], "verdict": s["exit"], "evidence": s["output"]}
+    assert s["finding_id"] == f"f-{digest(made_of)[:16]}"
 
 
 def test_a_fault_comes_with_its_fix(server):
