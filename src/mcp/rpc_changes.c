@@ -224,12 +224,16 @@ json_t *changes_listen(Call *c)
 	}
 	message = notification(&l, "notifications/subscriptions/acknowledged", NULL);
 	json_object_set_new(json_object_get(message, "params"), "notifications", agreed);
-	if (l.link->send(l.link, message) && listener_begin(c->mcp, &l)) {
+	/* what changes from now on is told, though behind the acknowledgment: this thread sends both */
+	if (!listener_begin(c->mcp, &l)) {
+		call_error(c, RPC_INTERNAL, "no room for one more subscription", NULL);
+		json_decref(message);
+	} else if (l.link->send(l.link, message)) {
 		listen_until(c->mcp, &l, c->cancel_fd, -1);
-		listener_end(c->mcp, &l);
 		if (server_stops(c->mcp) && c->inside->session)
 			c->inside->then = cancelled(&l);
 	}
+	listener_end(c->mcp, &l);
 	json_decref(l.uris);
 	return json_pack("{s:{s:O}}", "_meta", META_SUBSCRIPTION, c->inside->id);
 }
