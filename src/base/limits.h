@@ -94,6 +94,7 @@
 #define LIMIT_MCP_SUBSCRIPTIONS 64	/* resources that one client subscribed to */
 #define LIMIT_MCP_STATE (64u * 1024)	/* bytes of requestState */
 #define LIMIT_MCP_USED_STATES 256	/* requestStates that were good for one use: remembered while they are good */
+#define LIMIT_MCP_USED_STATES_CALLER 32	/* of them, of one caller: more he uses after a while */
 #define LIMIT_MCP_STATE_AGE 900		/* s that a requestState is good for */
 #define LIMIT_MCP_HANDLE_AGE 3600	/* s that a program or a page can be named */
 #define LIMIT_MCP_HANDLES_CALLER (4u * 1024 * 1024) /* bytes of one caller's programs and pages */

@@ -1,20 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a caller can name later, how long, and beside whom.  The clock is the test's: the
- * linker puts it in the place of aside_now_s().
+ * What a caller can name later, how long, and beside whom.
  */
 #include "mcp/test_server.h"
-
-#include "mcp/aside.h"
-
-int64_t __wrap_aside_now_s(void);
-
-static int64_t now_s = 1000;
-
-int64_t __wrap_aside_now_s(void)
-{
-	return now_s;
-}
 
 typedef char Name[HANDLE_TEXT];
 

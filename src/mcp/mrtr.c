@@ -148,23 +148,28 @@ bool call_state_once(Call *c)
 {
 	struct UsedState *used = c->mcp->sessions->used, *place = NULL;
 	int64_t now = aside_now_s();
-	bool again = false;
+	bool first = true;
+	unsigned his = 0;
 
 	if (!c->inside->nonce[0])
 		return false;
 	pthread_mutex_lock(&c->mcp->sessions->lock);
 	for (unsigned i = 0; i < LIMIT_MCP_USED_STATES; i++) {
-		if (used[i].until < now)
+		if (used[i].until < now) {
 			place = &used[i];
-		else
-			again |= strcmp(used[i].nonce, c->inside->nonce) == 0;
+			continue;
+		}
+		first = first && strcmp(used[i].nonce, c->inside->nonce) != 0;
+		his += strcmp(used[i].caller, c->caller->session) == 0;
 	}
-	if (!again && place) {
+	first = first && place && his < LIMIT_MCP_USED_STATES_CALLER; /* there is room for the others, too */
+	if (first) {
 		memcpy(place->nonce, c->inside->nonce, sizeof place->nonce);
+		memcpy(place->caller, c->caller->session, sizeof place->caller);
 		place->until = c->inside->state_until;
 	}
 	pthread_mutex_unlock(&c->mcp->sessions->lock);
-	return !again && place;
+	return first;
 }
 
 /* Into the answers: all, or beside a state those that went with it. */

@@ -105,6 +105,7 @@ typedef struct RpcSessions {
 	/* states that were used up and would still be good */
 	struct UsedState {
 		char nonce[STATE_NONCE];
+		char caller[64];
 		int64_t until;
 	} used[LIMIT_MCP_USED_STATES];
 } RpcSessions;

@@ -83,12 +83,50 @@ static bool is_busy(const RpcSession *s)
 	return s->flights || s->streams;
 }
 
-/* Room for one more: what is idle for long goes, then the caller's oldest, then the oldest. */
+static unsigned count_of(const RpcSessions *all, const char *caller)
+{
+	unsigned n = 0;
+
+	for (const RpcSession *s = all->first; s; s = s->next)
+		n += strcmp(s->caller, caller) == 0;
+	return n;
+}
+
+/* His least recently used one with nothing under way; NULL: there is none. */
+static RpcSession **oldest_idle(RpcSessions *all, const char *caller)
+{
+	RpcSession **oldest = NULL;
+
+	for (RpcSession **at = &all->first; *at; at = &(*at)->next)
+		if (!is_busy(*at) && strcmp((*at)->caller, caller) == 0 && (!oldest || (*at)->used_s < (*oldest)->used_s))
+			oldest = at;
+	return oldest;
+}
+
+/* Of those who have an idle one, who has most in all; NULL: nobody. */
+static const char *who_has_most(const RpcSessions *all)
+{
+	const char *who = NULL;
+	unsigned most = 0;
+
+	for (const RpcSession *s = all->first; s; s = s->next) {
+		unsigned n = is_busy(s) ? 0 : count_of(all, s->caller);
+
+		if (n > most) {
+			most = n;
+			who = s->caller;
+		}
+	}
+	return who;
+}
+
+/* Room for one more: what is idle for long goes, then the caller's oldest beyond his share,
+ * then the oldest of who has most: nobody pushes out who has less than he. */
 static bool make_room(RpcSessions *all, const Caller *caller)
 {
 	int64_t now = aside_now_s();
-	RpcSession **oldest = NULL, **mine = NULL;
-	unsigned n_mine = 0;
+	RpcSession **gives_way;
+	const char *who;
 
 	for (RpcSession **at = &all->first; *at;) {
 		if (!is_busy(*at) && now - (*at)->used_s > LIMIT_MCP_IDLE)
@@ -96,27 +134,16 @@ static bool make_room(RpcSessions *all, const Caller *caller)
 		else
 			at = &(*at)->next;
 	}
-	for (RpcSession **at = &all->first; *at; at = &(*at)->next) {
-		bool is_mine = strcmp((*at)->caller, caller->session) == 0;
-
-		n_mine += is_mine;
-		if (is_busy(*at))
-			continue;
-		if (!oldest || (*at)->used_s < (*oldest)->used_s)
-			oldest = at;
-		if (is_mine && (!mine || (*at)->used_s < (*mine)->used_s))
-			mine = at;
-	}
-	if (n_mine >= LIMIT_MCP_SESSIONS_CALLER) {
-		if (!mine)
-			return false;
-		unlist(all, mine);
-	} else if (all->n >= LIMIT_MCP_SESSIONS) {
-		if (!oldest)
-			return false;
-		unlist(all, oldest);
-	}
-	return true;
+	if (count_of(all, caller->session) >= LIMIT_MCP_SESSIONS_CALLER)
+		who = caller->session;
+	else if (all->n >= LIMIT_MCP_SESSIONS)
+		who = who_has_most(all);
+	else
+		return true;
+	gives_way = who ? oldest_idle(all, who) : NULL;
+	if (gives_way)
+		unlist(all, gives_way);
+	return gives_way;
 }
 
 RpcSession *session_new(Mcp *m, const Caller *caller, bool listed)

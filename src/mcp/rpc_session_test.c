@@ -66,14 +66,36 @@ static void test_http_sessions(void **state)
 	json_decref(over_http(&bob, id, LIST));
 	assert_int_equal(last.status, 200);
 	/* what nobody uses is forgotten */
-	for (RpcSession *s = mcp.sessions->first; s; s = s->next)
-		s->used_s -= LIMIT_MCP_IDLE + 1;
+	now_s += LIMIT_MCP_IDLE + 1;
 	json_decref(over_http(&bob, NULL, INIT));
 	assert_int_equal(mcp.sessions->n, 1);
 	/* an unknown revision in the header */
 	h = (RpcHttp){ .protocol_version = "1999-01-01", .session_id = last.session_id };
 	json_decref(handle(&bob, &h, NULL, LIST));
 	assert_int_equal(last.status, 400);
+}
+
+/* The table is full: who has most gives way, however old others' are. */
+static void test_sessions_of_many(void **state)
+{
+	char his[64], one[64];
+	Caller c = { .name = "", .session = "" };
+
+	(void)state;
+	json_decref(over_http(&bob, NULL, INIT));
+	memcpy(his, last.session_id, sizeof his);
+	for (unsigned i = 0; i < LIMIT_MCP_SESSIONS + 2 * LIMIT_MCP_SESSIONS_CALLER; i++) {
+		now_s++;
+		snprintf(c.session, sizeof c.session, "mcp %u", i / LIMIT_MCP_SESSIONS_CALLER);
+		json_decref(over_http(&c, NULL, INIT));
+		assert_int_equal(last.status, 200);
+	}
+	assert_int_equal(mcp.sessions->n, LIMIT_MCP_SESSIONS);
+	memcpy(one, last.session_id, sizeof one);
+	json_decref(over_http(&c, one, LIST));
+	assert_int_equal(last.status, 200);
+	json_decref(over_http(&bob, his, LIST));
+	assert_int_equal(last.status, 200);
 }
 
 /* ---- while it lasts ---- */
@@ -310,7 +332,7 @@ static void test_changes_of_a_session(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_http_sessions),
+		T(test_http_sessions), T(test_sessions_of_many),
 		T(test_cancellation),
 		T(test_progress_and_log),
 		T(test_questions),

@@ -294,9 +294,9 @@ static void test_standard_headers(void **state)
 
 /* ---- questions without a session ---- */
 
-static char *take_state_text(RpcSession **s)
+static char *take_state_text(const Caller *who, RpcSession **s)
 {
-	json_t *m = modern(&alice, s, "tools/call", "\"name\":\"ask\"", "\"elicitation\":{}"), *r = json_object_get(m, "result");
+	json_t *m = modern(who, s, "tools/call", "\"name\":\"ask\"", "\"elicitation\":{}"), *r = json_object_get(m, "result");
 	char *text;
 
 	assert_string_equal(json_string_value(json_object_get(r, "resultType")), "input_required");
@@ -310,10 +310,74 @@ static char *take_state_text(RpcSession **s)
 
 #define ANSWER "\"inputResponses\":{\"q\":{\"action\":\"accept\"}}"
 
+/* What comes of a call that shows this state, with an answer beside it (new). */
+static char *use_state(const Caller *who, RpcSession **s, const char *state)
+{
+	char params[4096], *said;
+	json_t *m;
+
+	snprintf(params, sizeof params, "\"name\":\"ask\"," ANSWER ",\"requestState\":\"%s\"", state);
+	m = modern(who, s, "tools/call", params, "\"elicitation\":{}");
+	said = strdup(code_of(m) ? "refused" : text_of(m));
+	json_decref(m);
+	return said;
+}
+
+static void expect_use(const Caller *who, RpcSession **s, const char *state, const char *want)
+{
+	char *said = use_state(who, s, state);
+
+	assert_string_equal(said, want);
+	free(said);
+}
+
+static void test_request_state_in_time(void **state)
+{
+	RpcSession *s = rpc_session_new(&mcp, &alice);
+	char *text = take_state_text(&alice, &s);
+
+	(void)state;
+	now_s += LIMIT_MCP_STATE_AGE;
+	expect_use(&alice, &s, text, "accept once=1");
+	expect_use(&alice, &s, text, "accept once=0");
+	now_s++;
+	expect_use(&alice, &s, text, "refused");
+	free(text);
+	end(s);
+}
+
+/* What one has used up leaves places for others, and comes back with time. */
+static void test_used_states_of_many(void **state)
+{
+	RpcSession *s = rpc_session_new(&mcp, &alice), *t = rpc_session_new(&mcp, &bob);
+	char *text, *first = take_state_text(&alice, &s);
+
+	(void)state;
+	expect_use(&alice, &s, first, "accept once=1");
+	for (int i = 1; i < LIMIT_MCP_USED_STATES + 10; i++) {
+		text = take_state_text(&alice, &s);
+		expect_use(&alice, &s, text, i < LIMIT_MCP_USED_STATES_CALLER ? "accept once=1" : "accept once=0");
+		free(text);
+	}
+	expect_use(&alice, &s, first, "accept once=0");
+	text = take_state_text(&bob, &t);
+	expect_use(&bob, &t, text, "accept once=1");
+	expect_use(&bob, &t, text, "accept once=0");
+	free(text);
+	now_s += LIMIT_MCP_STATE_AGE + 1;
+	text = take_state_text(&alice, &s);
+	expect_use(&alice, &s, text, "accept once=1");
+	expect_use(&alice, &s, first, "refused");
+	free(text);
+	free(first);
+	end(s);
+	end(t);
+}
+
 static void test_request_state(void **state)
 {
 	RpcSession *s = rpc_session_new(&mcp, &alice);
-	char *text = take_state_text(&s), params[4096];
+	char *text = take_state_text(&alice, &s), params[4096];
 	json_t *m;
 
 	(void)state;
@@ -394,7 +458,7 @@ static void test_request_state_rounds(void **state)
 static void test_request_state_tampered(void **state)
 {
 	RpcSession *s = rpc_session_new(&mcp, &alice);
-	char *text = take_state_text(&s), params[8192];
+	char *text = take_state_text(&alice, &s), params[8192];
 	size_t n = strlen(text);
 	json_t *m;
 
@@ -575,6 +639,8 @@ int main(void)
 		T(test_headers),
 		T(test_standard_headers),
 		T(test_request_state),
+		T(test_request_state_in_time),
+		T(test_used_states_of_many),
 		T(test_request_state_rounds),
 		T(test_request_state_tampered),
 		T(test_batch),

@@ -9,6 +9,14 @@
 	"\"count\":{\"type\":\"integer\",\"x-mcp-header\":\"Count\"},\"fast\":{\"type\":\"boolean\",\"x-mcp-header\":" \
 	"\"Fast\"},\"in\":{\"type\":\"object\",\"properties\":{\"deep\":{\"type\":\"string\",\"x-mcp-header\":\"Deep\"}}}}}"
 
+int64_t now_s = 1000;
+int64_t __wrap_aside_now_s(void);
+
+int64_t __wrap_aside_now_s(void)
+{
+	return now_s;
+}
+
 static bool echo(Call *c, json_t *args, ToolResult *r)
 {
 	char *text = json_dumps(args, JSON_COMPACT);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * For tests of the dispatcher: a server with tools that show what they were given, a link
- * that keeps what is sent over it, and ways to ask.
+ * that keeps what is sent over it, ways to ask, and a clock that they set.
  */
 #ifndef SONDE_MCP_TEST_SERVER_H
 #define SONDE_MCP_TEST_SERVER_H
@@ -28,6 +28,8 @@ typedef struct TestLink {
 
 extern Mcp mcp;
 extern TestLink test_link;
+/* The clock of all that is under test: the linker puts it in the place of aside_now_s(). */
+extern int64_t now_s;
 extern RpcOut last; /* of handle() */
 extern const Caller alice, bob;
 extern const Tool test_tools[];
