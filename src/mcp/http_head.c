@@ -53,6 +53,17 @@ static bool any_field(HttpHead *h, const HttpPair *p, const char **ret_why)
 	return true;
 }
 
+/* q=0, q=0.000 (RFC 9110, 12.4.2). */
+static bool is_zero_weight(Str param)
+{
+	if (param.n < 3 || ascii_lower(param.p[0]) != 'q' || param.p[1] != '=')
+		return false;
+	for (size_t i = 2; i < param.n; i++)
+		if (param.p[i] != '0' && (i != 3 || param.p[i] != '.'))
+			return false;
+	return true;
+}
+
 /* What an Accept header admits: types and ranges; a weight of 0 is a no. */
 static void add_accepted(HttpHead *h, Str list)
 {
@@ -63,8 +74,7 @@ static void add_accepted(HttpHead *h, Str list)
 		while (item.n) {
 			Str param = trim(str_until(&item, ';'));
 
-			no = no || (param.n >= 3 && ascii_lower(param.p[0]) == 'q' && param.p[1] == '=' && param.p[2] == '0' &&
-				    !memchr(param.p, '1', param.n) && param.n <= 7 && same((Str){ param.p + param.n - 1, 1 }, "0"));
+			no = no || is_zero_weight(param);
 		}
 		if (no)
 			continue;

@@ -136,6 +136,8 @@ static void test_types(void **state)
 	assert_int_equal(ask(LINE "Host: localhost\n" JSON "Accept: application/json, text/event-stream;q=0\n", NULL), 406);
 	assert_int_equal(ask(LINE "Host: localhost\n" JSON "Accept: application/json, text/event-stream;q=0.000\n", NULL), 406);
 	assert_int_equal(ask(LINE "Host: localhost\n" JSON "Accept: application/json, text/event-stream;q=0.001\n", NULL), 0);
+	assert_int_equal(ask(LINE "Host: localhost\n" JSON "Accept: application/json;q=0.50, text/event-stream;q=0.200\n", NULL), 0);
+	assert_int_equal(ask(LINE "Host: localhost\n" JSON "Accept: application/json, text/event-stream;Q=0.\n", NULL), 406);
 	assert_int_equal(ask("GET /mcp HTTP/1.1\nHost: localhost\nAccept: application/json\n", NULL), 406);
 }
 

@@ -56,7 +56,7 @@ bool probe_failed(Call *c, const Tool *t, json_t *run, ToolResult *ret_r)
 		return args_refuse(t, ret_r, "%s", said ? said : why ? why : "the arguments do not fit");
 	if (code == 4)
 		return tool_refuse(ret_r, "a bound was reached before there was a result: %s", why ? why : "budget spent");
-	return tool_refuse(ret_r, "it did not run: %s", why ? why : "no result came");
+	return tool_refuse(ret_r, "there is no result: %s", why ? why : "no result came");
 }
 
 /* What was answered is what is asked now, and was not used before. */
@@ -98,7 +98,7 @@ json_t *probe_ask(Call *c, const Tool *t, RunAsk *ask, ToolResult *ret_r)
 	json_t *run = runs_run(c, ask, &why), *approval = json_object_get(run, "approval");
 
 	if (!run) {
-		tool_refuse(ret_r, "%s did not run: %s", t->name, why ? why : "no launcher");
+		tool_refuse(ret_r, "%s has no result: %s", t->name, why ? why : "no launcher");
 		return NULL;
 	}
 	if (!text_of(approval, "hash") || !json_is_true(json_object_get(approval, "form")) ||
@@ -110,7 +110,7 @@ json_t *probe_ask(Call *c, const Tool *t, RunAsk *ask, ToolResult *ret_r)
 
 		json_decref(run);
 		if (!again)
-			tool_refuse(ret_r, "%s did not run: %s", t->name, why ? why : "no launcher");
+			tool_refuse(ret_r, "%s has no result: %s", t->name, why ? why : "no launcher");
 		return again;
 	}
 	if (!c->pending)
