@@ -19,6 +19,7 @@ struct Auth {
 	pthread_mutex_t lock;
 	bool open;
 	AuthFile keys, jwks;
+	uint32_t versions; /* of keys, so far */
 	JwtKeys *jwt;
 	const char *issuer, *audience, *scope;
 	char resource[512];
@@ -44,6 +45,7 @@ static bool keys_fresh(Auth *a, char why[AUTH_WHY])
 		auth_file_free(&a->keys);
 		said = AUTH_FILE_BAD;
 	}
+	a->versions += said != AUTH_FILE_SAME;
 	return said != AUTH_FILE_BAD;
 }
 
@@ -141,6 +143,11 @@ bool auth_is_open(const Auth *a)
 
 /* ---- who asks ---- */
 
+static Hash row_id(const KeyRow *r)
+{
+	return r->by_subject ? sha256(str_bytes(r->subject)) : r->hash;
+}
+
 /* The name whose row has that hash or subject and is good today. */
 static bool find_row(const Auth *a, const Hash *hash, const char *subject, Caller *ret_who)
 {
@@ -155,6 +162,7 @@ static bool find_row(const Auth *a, const Hash *hash, const char *subject, Calle
 			continue;
 		snprintf(ret_who->name, sizeof ret_who->name, "%.*s", STR_ARG(r.name));
 		snprintf(ret_who->session, sizeof ret_who->session, "mcp %.*s", STR_ARG(r.name));
+		ret_who->row = row_id(&r);
 		return true;
 	}
 	return false;
@@ -192,6 +200,30 @@ AuthSaid auth_caller(Auth *a, Str authorization, Str api_key, Caller *ret_who)
 	said = known(a, credential, ret_who);
 	pthread_mutex_unlock(&a->lock);
 	return said;
+}
+
+uint64_t auth_version(Auth *a)
+{
+	uint64_t v;
+
+	pthread_mutex_lock(&a->lock);
+	refresh(a);
+	v = (uint64_t)a->versions << 32 | keys_today(time(NULL));
+	pthread_mutex_unlock(&a->lock);
+	return v;
+}
+
+bool auth_still(Auth *a, const Caller *who)
+{
+	uint32_t today = keys_today(time(NULL));
+	bool good = a->open;
+	KeyRow r;
+
+	pthread_mutex_lock(&a->lock);
+	for (Str text = { a->keys.text, a->keys.n }; !good && text.p && keys_next(&text, &r) == 1;)
+		good = str_is(r.name, who->name) && hash_eq(row_id(&r), who->row) && keys_row_good(&r, today);
+	pthread_mutex_unlock(&a->lock);
+	return good;
 }
 
 /* ---- what clients are told ---- */

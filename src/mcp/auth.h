@@ -28,6 +28,10 @@ typedef enum AuthSaid {
 /* `authorization` and `api_key` are header values, .p NULL: absent.  Threads may ask at
  * the same time. */
 AuthSaid auth_caller(Auth *a, Str authorization, Str api_key, Caller *ret_who);
+/* Another number where a row may be gone or over since the last one. */
+uint64_t auth_version(Auth *a);
+/* Whether the row is still good by which he came. */
+bool auth_still(Auth *a, const Caller *who);
 
 /* RFC 9728: what a client reads to find the authorization server (new, free()); NULL:
  * there is none. */

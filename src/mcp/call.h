@@ -9,6 +9,8 @@
 #ifndef SONDE_MCP_CALL_H
 #define SONDE_MCP_CALL_H
 
+#include "base/sha256.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,6 +24,7 @@ const char *era_name(Era e);
 typedef struct Caller {
 	char name[64];
 	char session[64];
+	Hash row; /* of the file of keys, by which he came over HTTP */
 } Caller;
 
 struct Mcp; /* mcp/server.h: what all calls share */

@@ -314,10 +314,9 @@ static enum MHD_Result on_head(Server *s, struct MHD_Connection *mc, HttpHead *h
 	status = http_body_check(h, &s->rules, &why);
 	if (status)
 		return refuse(s, mc, h, status, AUTH_OK, why);
-	*ret_x = exchange_new(s->mcp, h);
+	*ret_x = exchange_new(s->mcp, h, &who);
 	if (!*ret_x)
 		return refuse(s, mc, h, 503, AUTH_OK, "no room");
-	(*ret_x)->caller = who;
 	deadline_set(s, conn_of(mc), LIMIT_MCP_BODY_MS);
 	return MHD_YES;
 }
@@ -414,9 +413,16 @@ static bool start(Server *s, int listen_fd)
 	return s->daemon != NULL;
 }
 
+static bool still_good(void *ctx, const Caller *who)
+{
+	return auth_still(((Server *)ctx)->auth, who);
+}
+
 /* Until a signal or the launcher's end. */
 static void watch(Server *s, int signal_fd)
 {
+	uint64_t seen = auth_version(s->auth), now;
+
 	for (;;) {
 		struct pollfd p[2] = { { .fd = signal_fd, .events = POLLIN }, { .fd = s->mcp->launcher_fd, .events = 0 } };
 		int n = poll(p, 2, TICK_MS);
@@ -424,6 +430,10 @@ static void watch(Server *s, int signal_fd)
 		if (n > 0 && (p[0].revents || p[1].revents))
 			return;
 		close_late(s);
+		now = auth_version(s->auth);
+		if (now != seen)
+			exchange_check(still_good, s);
+		seen = now;
 	}
 }
 

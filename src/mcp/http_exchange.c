@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -16,13 +15,56 @@ enum {
 	COMMENT_MS = 15000,
 };
 
-static atomic_uint exchanges;
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER; /* taken before an exchange's own */
+static Exchange *all;
+static unsigned exchanges;
+
+static unsigned count(void)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&all_lock);
+	n = exchanges;
+	pthread_mutex_unlock(&all_lock);
+	return n;
+}
 
 bool exchange_drain(int timeout_ms)
 {
-	for (int ms = 0; atomic_load(&exchanges) && ms < timeout_ms; ms += 10)
+	for (int ms = 0; count() && ms < timeout_ms; ms += 10)
 		poll(NULL, 0, 10);
-	return !atomic_load(&exchanges);
+	return !count();
+}
+
+static void enlist(Exchange *x)
+{
+	pthread_mutex_lock(&all_lock);
+	x->next = all;
+	x->prev = &all;
+	if (all)
+		all->prev = &x->next;
+	all = x;
+	exchanges++;
+	pthread_mutex_unlock(&all_lock);
+}
+
+static void unlist(Exchange *x)
+{
+	pthread_mutex_lock(&all_lock);
+	*x->prev = x->next;
+	if (x->next)
+		x->next->prev = x->prev;
+	exchanges--;
+	pthread_mutex_unlock(&all_lock);
+}
+
+void exchange_check(bool (*good)(void *ctx, const Caller *who), void *ctx)
+{
+	pthread_mutex_lock(&all_lock);
+	for (Exchange *x = all; x; x = x->next)
+		if (!good(ctx, &x->caller))
+			exchange_gone(x);
+	pthread_mutex_unlock(&all_lock);
 }
 
 /* Under the lock. */
@@ -162,23 +204,24 @@ static void free_all(Exchange *x)
 	free(x->queue);
 	pthread_mutex_destroy(&x->lock);
 	free(x);
-	atomic_fetch_sub(&exchanges, 1);
 }
 
-Exchange *exchange_new(struct Mcp *m, const HttpHead *head)
+Exchange *exchange_new(struct Mcp *m, const HttpHead *head, const Caller *who)
 {
 	Exchange *x = calloc(1, sizeof *x);
 
 	if (!x)
 		return NULL;
-	atomic_fetch_add(&exchanges, 1);
 	x->mcp = m;
+	x->caller = *who;
 	x->refs = 1;
 	x->link = (Link){ .send = send_event, .gone_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
 	x->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&x->lock, NULL);
-	if (x->link.gone_fd >= 0 && x->wake_fd >= 0 && keep_head(x, head) && (x->body = malloc(head->length + 1)))
+	if (x->link.gone_fd >= 0 && x->wake_fd >= 0 && keep_head(x, head) && (x->body = malloc(head->length + 1))) {
+		enlist(x);
 		return x;
+	}
 	free_all(x);
 	return NULL;
 }
@@ -197,8 +240,10 @@ void exchange_put(Exchange *x)
 	pthread_mutex_lock(&x->lock);
 	last = --x->refs == 0;
 	pthread_mutex_unlock(&x->lock);
-	if (last)
-		free_all(x);
+	if (!last)
+		return;
+	unlist(x);
+	free_all(x);
 }
 
 static void finish(Exchange *x, int status, const char *session_id, json_t *message)

@@ -15,6 +15,7 @@
 
 typedef struct Exchange {
 	Link link; /* first: the dispatcher's view of it */
+	struct Exchange *next, **prev; /* all that are not freed yet */
 	struct Mcp *mcp;
 	Caller caller;
 	HttpHead head;
@@ -37,7 +38,7 @@ typedef struct Exchange {
 } Exchange;
 
 /* With one reference; NULL: no memory or descriptors.  Headers are copied. */
-Exchange *exchange_new(struct Mcp *m, const HttpHead *head);
+Exchange *exchange_new(struct Mcp *m, const HttpHead *head, const Caller *who);
 void exchange_get(Exchange *x);
 void exchange_put(Exchange *x);
 
@@ -55,6 +56,9 @@ ssize_t exchange_read(Exchange *x, int sock, char *buf, size_t cap);
 
 /* Nobody reads any more: what is under way is cancelled. */
 void exchange_gone(Exchange *x);
+
+/* Those of callers who are not good any more are gone. */
+void exchange_check(bool (*good)(void *ctx, const Caller *who), void *ctx);
 
 /* Waits until all are answered and freed; false: some are not, after that time. */
 bool exchange_drain(int timeout_ms);

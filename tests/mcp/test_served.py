@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`sonde mcp` as it is served: over HTTP in a lab, with the rights that its unit leaves it, and runs whose clients hang up."""
 import concurrent.futures
+import hashlib
 import json
 import os
 import pathlib
@@ -15,6 +16,7 @@ from lab import Lab, sonde_binary
 from lab.certs import Authority
 from lab.procs import wait_for
 from lab.state import ledger_init
+from over_http import read_all
 from served import LONG, OTHER, PEER, POLICY, US, Served, tables
 from stdio import descendants
 
@@ -68,6 +70,29 @@ def test_each_caller_has_his_policy_and_his_row_in_the_ledger(lab):
     lab.us.run(str(sonde_binary()), "audit", "verify", "/var/lib/sonde/log")
     calls = [json.loads(line) for line in lab.us.read("/var/lib/sonde/log").splitlines() if '"ping_host"' in line]
     assert len(calls) >= 4
+
+
+def test_what_a_revoked_key_began_ends_with_it(lab):
+    """Not what another key began, of his or of somebody else."""
+    keys = {name: lab.key(name.split("-")[0]) for name in ("carol", "carol-2", "dave")}
+    with Served(lab.us, "--keys", "/etc/sonde/mcp.keys") as s:
+        open_runs = {name: s.stream("tools/call", name="run_program", arguments={"source": LONG}, headers={"x-api-key": key})
+                     for name, key in keys.items()}
+        listening = s.stream("subscriptions/listen", notifications={}, headers={"x-api-key": keys["carol"]})
+        wait_for(lambda: tables(lab.us) == 3, 20, why="three runs")
+        ident = hashlib.sha256(keys["carol"].encode()).hexdigest()[:8]
+        lab.us.run(str(sonde_binary()), "mcp", "key", "revoke", ident)
+        for cut in (open_runs["carol"], listening):
+            assert b'"result"' not in read_all(cut)
+        wait_for(lambda: tables(lab.us) == 2, 5, why="its run has ended")
+        time.sleep(1.5)
+        assert tables(lab.us) == 2
+        lab.us.run(str(sonde_binary()), "mcp", "key", "revoke", "dave")
+        assert b'"result"' not in read_all(open_runs["dave"])
+        wait_for(lambda: tables(lab.us) == 1, 5, why="his run has ended")
+        assert s.call("tools/list", headers={"x-api-key": keys["carol-2"]}).status == 200
+        open_runs["carol-2"].close()
+        wait_for(lambda: tables(lab.us) == 0, 5, why="all have ended")
 
 
 def test_where_keys_are_not_said_it_listens_to_this_host_alone(lab):
