@@ -34,9 +34,10 @@ static void findings(json_t *run, char *out, size_t size)
 bool probe_failed(Call *c, const Tool *t, json_t *run, ToolResult *ret_r)
 {
 	json_t *error = json_object_get(run, "error"), *diag = json_array_get(json_object_get(run, "diagnostics"), 0);
-	const char *why = text_of(error, "message"), *said = text_of(diag, "message");
+	const char *label = text_of(error, "label"), *said = text_of(diag, "message");
 	const char *hash = text_of(json_object_get(run, "approval"), "hash");
 	json_int_t code = json_integer_value(json_object_get(run, "exit"));
+	const char *why = label && strcmp(label, "content") == 0 ? "an error in words of a peer, which are left out" : text_of(error, "message");
 
 	char found[1000];
 

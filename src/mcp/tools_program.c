@@ -398,6 +398,20 @@ static const char *exit_meaning(json_int_t code)
 	return "no exit of Sonde's";
 }
 
+/* Where and what; a peer's words of it stand in its block. */
+static void say_error(Text *out, json_t *error, json_int_t code)
+{
+	json_t *span = json_object_get(error, "span");
+
+	if (json_is_object(span))
+		text_add(out, "%lld:%lld ", (long long)json_integer_value(json_object_get(span, "line")),
+			 (long long)json_integer_value(json_object_get(span, "col")));
+	if (error && is_content(error))
+		text_add(out, "%s, in words of a peer. ", text_of(error, "code"));
+	else if (error && code != SONDE_EXIT_INTERRUPTED)
+		text_add(out, "%s: %s. ", text_of(error, "code"), text_of(error, "message"));
+}
+
 static void say_summary(Text *out, json_t *run)
 {
 	json_t *gate = json_object_get(json_object_get(run, "stats"), "gate"), *error = json_object_get(run, "error"), *w;
@@ -411,11 +425,7 @@ static void say_summary(Text *out, json_t *run)
 		text_add(out, "interrupted, since this server shuts down: partial results; call again when it is back. ");
 	if (hash)
 		text_add(out, "policy wants a person for this: `sonde approve %s` on the server, then call again. Nothing was sent. ", hash);
-	if (json_is_object(json_object_get(error, "span")))
-		text_add(out, "%lld:%lld ", (long long)json_integer_value(json_object_get(json_object_get(error, "span"), "line")),
-			 (long long)json_integer_value(json_object_get(json_object_get(error, "span"), "col")));
-	if (error && code != SONDE_EXIT_INTERRUPTED)
-		text_add(out, "%s: %s. ", text_of(error, "code"), text_of(error, "message"));
+	say_error(out, error, code);
 	if (code == SONDE_EXIT_POLICY && !hash)
 		text_add(out, "Policy refuses this; the operator can allow it, do not try to get around it. ");
 	text_add(out, "exit %lld (%s)", (long long)code, exit_meaning(code));
@@ -522,6 +532,18 @@ static void say_cut(Call *c, json_t *run, json_t *all, size_t end, json_t *s, To
 	free(more.p);
 }
 
+/* What may be shown as the program's pieces are: these, and an error's text if that is content. */
+static json_t *with_error(json_t *shown, json_t *error)
+{
+	json_t *all = json_copy(shown), *piece = error && is_content(error) ? labelled(error) : NULL;
+
+	if (piece) {
+		json_object_set_new(piece, "text", json_sprintf("%s: %s", text_of(error, "code"), text_of(error, "message")));
+		json_array_append_new(all, piece);
+	}
+	return all;
+}
+
 static void say_run(Call *c, const Tool *t, json_t *run, const Program *p, const struct timespec *start, ToolResult *ret_r)
 {
 	static const char *const also[] = { "manifest", "error", "diagnostics", "notes", RUN_DEADLINE, "approval" };
@@ -545,7 +567,10 @@ static void say_run(Call *c, const Tool *t, json_t *run, const Program *p, const
 		say_finding(&words, c, t, run, shown, start, s);
 	text_add(&words, "program_id %s", p->id);
 	tool_text(ret_r, words.p ? words.p : "");
-	say_output(shown, ret_r);
+	json_t *told = with_error(shown, json_object_get(run, "error"));
+
+	say_output(told, ret_r);
+	json_decref(told);
 	json_object_set_new(s, "summary", json_string(summary.p ? summary.p : ""));
 	json_object_set_new(s, "output", shown);
 	json_object_set_new(s, "results", some_results(run, s));
