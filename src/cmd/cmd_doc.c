@@ -166,7 +166,8 @@ static const struct {
 			      "of agents: a session that was shown content of the first may still send to the second. Without it, only "
 			      "to the peer whose content it was; both the same: within that network" },
 	[DECL_OUTPUT] = { "output(\"measurements\")",
-			  "<content from PEER> is shown for what peers sent; times, losses and whether they answered stay" },
+			  "<content from PEER> is shown for what peers sent; times, losses and whether they answered stay. Nor may "
+			  "--write and --record keep it" },
 	[DECL_RELAY] = { "relay(\"10.0.0.80\")", "a peer that passes on what it gets: what came from it does not go back to it" },
 	[DECL_ALLOW_SELF] = { "allow_self(\"127.0.0.0/8\")", "this host's own addresses, loopback, link-local ones" },
 	[DECL_INSECURE_DEV] = { "insecure_dev()", "a kernel without part of the sandbox will do; for work on Sonde" },

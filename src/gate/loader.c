@@ -203,6 +203,13 @@ static bool make_rules(Loader *l)
 	return l->rules || refused(l);
 }
 
+/* What is not printed is not kept in the caller's files either. */
+static bool may_keep(Loader *l)
+{
+	return !l->rules->output_measurements || (l->o->write_fd < 0 && l->o->record_fd < 0) ||
+	       loader_fail(l, SONDE_EXIT_POLICY, "policy says output(\"measurements\"): --write and --record would keep what peers sent");
+}
+
 /* Its binary loads while sockets are opened. */
 static bool start_tls(Loader *l)
 {
@@ -223,7 +230,7 @@ static bool start_tls(Loader *l)
 static bool load(Loader *l)
 {
 	return read_policies(l) && loader_session(l) && loader_ledger(l) && read_manifest(l) && look_up_names(l) && make_rules(l) &&
-	       loader_links(l) && loader_approval(l) && start_tls(l) && loader_plan(l) && loader_open(l) && loader_gate_init(l) && loader_session_had(l) && loader_started(l);
+	       may_keep(l) && loader_links(l) && loader_approval(l) && start_tls(l) && loader_plan(l) && loader_open(l) && loader_gate_init(l) && loader_session_had(l) && loader_started(l);
 }
 
 /* The engine is told that nothing will run, cmd why. */
