@@ -76,7 +76,7 @@ static ReportItem told(Report *r, uint8_t label, Bytes origin)
 
 	while (whence_next(&c, &w, &bad))
 		;
-	if (bad || label >= TOLD_N) {
+	if (bad || label >= TOLD_N || (label == TOLD_CONTENT && !origin.n)) {
 		uint8_t any = WHENCE_ANY;
 
 		it = (ReportItem){ .label = TOLD_CONTENT, .origin = str_bytes(keep(r, BYTES(&any, 1))) };

@@ -30,7 +30,8 @@ bool loader_session_had(Loader *l)
 {
 	Writer w;
 
-	if (l->o->session_fd <= 0)
+	/* what a person let happen once the session does not have from then on */
+	if (l->o->session_fd <= 0 || l->approved)
 		return true;
 	w = writer(arena_alloc(l->a, SESSION_RECORD), SESSION_RECORD);
 	/* one that is not kept counts as not had: a later run needs a person */

@@ -165,3 +165,29 @@ def test_a_warning_shows_its_evidence(us):
     (warning,) = [w for w in got["structuredContent"]["warnings"] if w["code"] == "not_sent"]
     assert warning["evidence"] and f"({warning['evidence']})" in text(got), text(got)
     s.stop()
+
+
+def test_what_a_person_approved_was_for_once(us):
+    """The approval outlives the server that it was asked of, and is no more than what it says: one run."""
+    us.policy(POLICY.replace("icmp=True", "icmp=True, tcp=[80]"))
+    s = Stdio(us)
+
+    def asks():
+        got = s.call("run_program", source=WIDER[A])
+        return got["structuredContent"].get("approval", {}).get("hash") if got.get("isError") else None
+
+    def approve(h):
+        us.sonde(None, command="approve", args=[h, "--yes"]).ok()
+
+    assert "got" in json.dumps(s.call("run_program", source=SHOW))
+    first = asks()
+    approve(first)
+    assert asks() is None
+    assert asks() == first, "not what the session had, but what a person let happen"
+    approve(first)
+    s.stop()
+    s = Stdio(us)
+    assert "got" in json.dumps(s.call("run_program", source=SHOW))
+    assert asks() is None
+    assert asks() == first
+    s.stop()
