@@ -176,8 +176,8 @@ def scene():
 
 def drive(us):
     """All that a client is told: the answers to ASKED, then the rest."""
-    s, said = Stdio(us), []
-    for at in range(0, len(ASKED), 4):  # as many as a caller may have at a time
+    s, said = Stdio(us, "--max-runs", "16", "--max-runs-caller", "16"), []  # a run is there a moment longer than its answer
+    for at in range(0, len(ASKED), 4):
         idents = [s.send("tools/call", {"name": name, "arguments": args, "_meta": {"progressToken": f"{at} {name}"}})
                   for name, args in ASKED[at:at + 4]]
         said += [json.dumps(s.answer(ident)["result"]) for ident in idents]
