@@ -256,8 +256,9 @@ static bool is_json(Str type)
 	if (!same(trim(str_until(&type, ';')), "application/json"))
 		return false;
 	while (type.n) {
-		Str param = trim(str_until(&type, ';')), name = str_until(&param, '=');
+		Str param = trim(str_until(&type, ';')), name = trim(str_until(&param, '='));
 
+		param = trim(param);
 		if (same(name, "charset") && !same(param, "utf-8") && !same(param, "\"utf-8\"") && !same(param, "utf8"))
 			return false;
 	}
