@@ -387,6 +387,14 @@ static void no_log(void *ctx, const char *fmt, va_list ap)
 	(void)ap;
 }
 
+/* A path is what is written there, so that whoever stands between us reads the same. */
+static size_t not_unescaped(void *ctx, struct MHD_Connection *mc, char *text)
+{
+	(void)ctx;
+	(void)mc;
+	return strlen(text);
+}
+
 static bool start(Server *s, int listen_fd)
 {
 	unsigned flags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ERROR_LOG;
@@ -408,6 +416,7 @@ static bool start(Server *s, int listen_fd)
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)LIMIT_MCP_HEAD,
 		MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		MHD_OPTION_UNESCAPE_CALLBACK, not_unescaped, NULL,
 		MHD_OPTION_ARRAY, s->cert ? tls : none,
 		MHD_OPTION_END);
 	return s->daemon != NULL;

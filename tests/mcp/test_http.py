@@ -68,6 +68,59 @@ def test_an_origin_that_is_allowed_may_ask_and_read():
         assert other.status == 403 and "access-control-allow-origin" not in other.headers
 
 
+@pytest.mark.parametrize("host, ok", [("LOCALHOST:{}", True), ("[::1]:{}", True), ("127.0.0.1", True), ("localhost.", False), ("user@localhost", False),
+                                      ("localhost:", False), ("localhost:x", False), ("[::1", False), ("[::1]x", False), ("[::ffff:127.0.0.1]", False),
+                                      ("127.1", False), ("2130706433", False), ("0.0.0.0", False), ("localhost, evil.example.com", False),
+                                      ("localhost evil.example.com", False), ("localhost/", False), ("localhost%00", False), ("localhost#", False)])
+def test_a_name_is_one_of_the_servers_to_the_letter(server, host, ok):
+    got = server.ask(body=LIST, headers={"Host": host.format(server.port), **LIST_HEADERS})
+    assert got.status == (200 if ok else 403), got.raw
+
+
+@pytest.mark.parametrize("lines", [["Origin: http://localhost:{0}", "Origin: http://localhost:{0}"], ["Origin: http://localhost:{0}", "Origin: null"],
+                                   ["Origin: http://localhost:{0}, http://evil.example.com"], ["Origin: http://localhost:{0}/"],
+                                   ["Origin: http://user@localhost:{0}"], ["Origin: http://127.0.0.1:{0}"], ["Sec-Fetch-Site: cross-site"]])
+def test_an_origin_is_one_and_ours_to_the_letter(server, lines):
+    raw = server.raw(head(server, *FULL, *(line.format(server.port) for line in lines)) + LIST)
+    assert parse(raw).status in (400, 403) and b'"tools"' not in raw
+
+
+@pytest.mark.parametrize("kind, ok", [("APPLICATION/JSON", True), ("application/json;charset=\"UTF-8\"", True), ("application/json; x=y", True),
+                                      ("application/json; charset=utf-7", False), ("application/json; charset =utf-7", False),
+                                      ("application/json; charset= utf-16", False), ("application/json; charset=utf-8; charset=utf-7", False),
+                                      ("application/json, text/plain", False), ("text/plain; application/json", False), ("application/jsonx", False)])
+def test_a_body_is_json_in_utf_8(server, kind, ok):
+    assert server.ask(body=LIST, headers={"Content-Type": kind, **LIST_HEADERS}).status == (200 if ok else 415)
+
+
+@pytest.mark.parametrize("path", ["//mcp", "/mcp/", "/%6dcp", "/mcp%00", "/mcp%00/x", "/mcp;x", "/mcp#x", "/./mcp", "/x/../mcp", "*", "mcp", "\\mcp",
+                                  "/mcp%3fx", "/MCP", "http://localhost/mcp"])
+def test_a_path_is_what_is_written(server, path):
+    assert server.ask(path=path, body=LIST, headers=LIST_HEADERS).status in (400, 404)
+
+
+@pytest.mark.parametrize("line", ["GET /mcp", "POST /mcp", "POST /mcp HTTP/1.1 ", "POST /mcp HTTP/1.10", "POST /mcp HTTP/2.0", "POST /mcp http/1.1",
+                                  "POST  /mcp  HTTP/1.1", "POST\t/mcp\tHTTP/1.1", "post /mcp HTTP/1.1", "HEAD /mcp HTTP/1.1", "PATCH /mcp HTTP/1.1"])
+def test_a_request_line_is_of_three_words(server, line):
+    raw = server.raw("\r\n".join([line, f"Host: localhost:{server.port}", *FULL, "Connection: close", "", ""]).encode() + LIST)
+    assert parse(raw).status in (0, 400, 405, 505) and b'"tools"' not in raw
+
+
+@pytest.mark.parametrize("upgrade", ["h2c", "websocket", "TLS/1.2"])
+def test_no_other_protocol_is_changed_to(server, upgrade):
+    raw = server.raw(head(server, *FULL, f"Upgrade: {upgrade}", "HTTP2-Settings: AAMAAABkAAQAAP__", "Connection: Upgrade, close") + LIST)
+    assert parse(raw).status in (200, 400) and b" 101 " not in raw
+
+
+def test_nobody_is_told_to_go_on_with_what_is_refused(server):
+    short = [l for l in FULL if not l.startswith("Content-Length")]
+    for lines, status in ((["Content-Length: 67108864", "Expect: 100-continue"], 413), (["Content-Length: 18446744073709551615", "Expect: 100-continue"], 413),
+                          ([f"Content-Length: {len(LIST)}", "Expect: 100-continue", "Expect: 100-continue"], 400),
+                          ([f"Content-Length: {len(LIST)}", "Expect: 200-ok"], 417)):
+        raw = server.raw(head(server, *short, *lines))
+        assert parse(raw).status == status and b"100 Continue" not in raw, raw
+
+
 def test_other_methods_and_paths(server):
     assert server.ask("PUT").status == 405
     assert server.ask("OPTIONS").status == 405
@@ -116,6 +169,17 @@ def smuggled(server):
         "no length": post() + LIST + INNER,
         "GET with a body": head(server, "Accept: text/event-stream", f"Content-Length: {len(INNER)}", verb="GET") + INNER,
         "a second request line": f"POST /mcp HTTP/1.1\r\nGET /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: {n}\r\n\r\n".encode() + LIST,
+        "lines that end in LF": head(server, *FULL).replace(b"\r\n", b"\n") + LIST,
+        "a folded Host": f"POST /mcp HTTP/1.1\r\nHost: localhost\r\n :{server.port}\r\n".encode() + "\r\n".join([*FULL, "", ""]).encode() + LIST,
+        "a folded length": post(f"Content-Length:\r\n {n}") + LIST + INNER,
+        "an empty length": post("Content-Length:") + LIST + INNER,
+        "a length behind a vertical tab": post(f"Content-Length: \x0b{n}") + LIST + INNER,
+        "an empty coding": post(f"Content-Length: {n}", "Transfer-Encoding:") + LIST + INNER,
+        "another coding": post(f"Content-Length: {n}", "Transfer-Encoding: gzip") + LIST + INNER,
+        "chunks with extensions": post("Transfer-Encoding: chunked") + CHUNK.replace(b"\r\n", b";x=y\r\n", 1) + INNER,
+        "chunks with trailers": post("Transfer-Encoding: chunked", "Trailer: Host") + CHUNK[:-2] + b"Host: localhost\r\n\r\n" + INNER,
+        "a name with 8 bits": post(f"Content-Length: {n}", "X\u00e9: y") + LIST + INNER,
+        "no colon": post(f"Content-Length: {n}", "Xy") + LIST + INNER,
         "an absolute URL": head(server, *FULL, path=f"http://evil.example.com:{server.port}/mcp") + LIST + INNER,
     }
 
@@ -176,7 +240,13 @@ def test_a_head_without_end(server):
 
 
 @pytest.mark.parametrize("body", [b"[" * 100000, b'{"a":' * 100000, b"1" * 500000, b'{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}',
-                                  b"\xff\xfe{}", b"", b"{}{}", b'"' + b"\\u0000" * 10000 + b'"'])
+                                  b"\xff\xfe{}", b"", b"{}{}", b'"' + b"\\u0000" * 10000 + b'"',
+                                  LIST + b"\0", b"\xef\xbb\xbf" + LIST, LIST.decode().encode("utf-16"), b"/**/" + LIST, b"[" + LIST + b"]",
+                                  LIST.replace(b'"_meta"', b'"x":' + b"[" * 40 + b"]" * 40 + b',"_meta"'),
+                                  LIST.replace(b'"_meta"', b'"x":{"y":{"z":1,"\\u007a":2}},"_meta"'),
+                                  *(LIST.replace(b'"id": 1', b'"id": ' + x) for x in (
+                                      b"1e999", b"123456789012345678901234567890", b"1.5", b"null", b"{}", b"NaN", b'"' + b"x" * 5000 + b'"', b'"\\ud800"',
+                                      b'"\\udc00\\ud800"', b'"a\\u0000b"', b'"a\0b"', b'"\xc0\xaf"', b'"\xed\xa0\x80"', b'"\x01"'))])
 def test_json_that_is_none_or_too_much_of_it(server, body):
     got = server.ask(body=body, headers=LIST_HEADERS)
     assert got.status == 400 and got.json["error"]["code"] in (-32700, -32600), got.raw
