@@ -53,6 +53,15 @@ static bool read_file(Arena *a, const char *path, Str *ret_text)
 	return !why;
 }
 
+/* A blank or a line's end in what was given would make more of it than was asked for. */
+static bool reads_back(const McpOptions *o, const char *policy, Str row)
+{
+	KeyRow r;
+
+	return keys_next(&row, &r) == 1 && !row.n && str_is(r.name, o->args.v[2]) && str_is(r.subject, o->subject ? o->subject : "") &&
+	       str_is(r.policy, policy ? policy : "");
+}
+
 /* The row that was asked for; the key, if it has one, in `key`. */
 static int make_row(Arena *a, const McpOptions *o, const char *policy, Str *ret_row, char key[KEYS_KEY])
 {
@@ -75,7 +84,10 @@ static int make_row(Arena *a, const McpOptions *o, const char *policy, Str *ret_
 		sb_printf(&b, " policy=%s", policy);
 	sb_char(&b, '\n');
 	*ret_row = sb_done(&b);
-	return SONDE_EXIT_OK;
+	return reads_back(o, policy, *ret_row)
+		       ? SONDE_EXIT_OK
+		       : cmd_fail(SONDE_EXIT_USAGE, "a subject and the path of a policy are printable ASCII without blanks, of at most %d and %d bytes",
+				  KEYS_SUBJECT, KEYS_PATH);
 }
 
 /* The policy of a name that has rows already, or the one that is given. */

@@ -111,12 +111,23 @@ def test_no_start_on_such_a_file(tmp_path):
         s.proc.stderr.close()
 
 
-@pytest.mark.parametrize("args", [("add", "x y"), ("add", "a" * 48), ("add", "-x"), ("add", "ä"), ("add", "a", "--until", "2026-13-01"),
+@pytest.mark.parametrize("args", [("add", "x y"), ("add", "a" * 48), ("add", "-x"), ("add", "ä"), ("add", "../x"), ("add", "a/b"), ("add", ""), ("add", "a\nmallory"), ("add", "a=b"), ("add", "a#"),
+                                  ("add", "a", "--subject", "x\nmallory key=" + "0" * 64), ("add", "a", "--subject", "x policy=/dev/null"), ("add", "a", "--subject", ""),
+                                  ("add", "a", "--until", "2026-12-01 policy=/x"), ("revoke", "../x"), ("add", "a", "--until", "2026-13-01"),
                                   ("add", "a", "--policy", "/nonexistent"), ("add",), ("list", "x"), (), ("frobnicate", "x")])
 def test_keys_that_are_not_made(tmp_path, args):
     keys = tmp_path / "keys"
     r = subprocess.run([sonde_binary(), "mcp", "key", *args, "--keys", keys], capture_output=True, text=True)
     assert r.returncode in (5, 6) and r.stderr and not keys.exists()
+
+
+def test_a_policys_path_is_one_word(tmp_path):
+    keys = tmp_path / "keys"
+    for name in ("a b", "a\nmallory key=" + "0" * 64):
+        policy = tmp_path / name
+        policy.write_text("budget(packets=10)\n")
+        key_command("add", "alice", "--policy", policy, "--keys", keys, rc=6)
+    assert not keys.exists()
 
 
 def test_a_callers_policy_is_one(tmp_path):
@@ -235,6 +246,24 @@ def test_tokens_that_nobody_we_know_has_signed(issuer):
         "another's key, without a name": issuer.stranger.token(head={"kid": None}),
         "its own key": issuer.stranger.token(head={"jwk": issuer.stranger.jwk()}),
         "its own place of keys": issuer.stranger.token(head={"jku": "https://evil.example.com/jwks"}),
+        "a certificate's place": issuer.stranger.token(head={"x5u": "https://evil.example.com/c", "kid": None}),
+        "its own certificate": issuer.stranger.token(head={"x5c": ["MIIB"], "kid": None}),
+        "a file as key": f"{b64({'alg': 'HS256', 'kid': '../../../../dev/null'})}.{body}.{b64(bytes(32))}",
+        "a file as key's name": issuer.es.token(head={"kid": "../../../../etc/passwd"}),
+        "a name with an end": issuer.stranger.token(head={"kid": "es\0"}),
+        "names of keys": issuer.es.token(head={"kid": ["es"]}),
+        "an empty name": issuer.es.token(head={"kid": ""}),
+        "a long name": issuer.es.token(head={"kid": "e" * 3000}),
+        "lower case": issuer.es.token(head={"alg": "es256"}),
+        "a list of algorithms": issuer.es.token(head={"alg": ["ES256"]}),
+        "encrypted": f"{head}.{sig}.{sig}.{body}.{sig}",
+        "a token in it": f"{head}.{b64(good.encode())}.{b64(issuer.es.sign(f'{head}.{b64(good.encode())}'.encode()))}",
+        "a short signature": f"{head}.{body}.{sig[:-2]}",
+        "a long signature": f"{head}.{body}.{sig}AAAA",
+        "a signature of one byte": f"{head}.{body}.AA",
+        "half of a signature": f"{head}.{body}.{sig[:43]}",
+        "RSA's, cut": issuer.rs.token()[:-4],
+        "RSA's, longer": issuer.rs.token() + "AAAA",
         "unknown key": issuer.es.token(head={"kid": "nobody"}),
         "the other key's name": issuer.es.token(head={"kid": "es2"}),
         "an extension we don't know": issuer.es.token(head={"crit": ["b64"], "b64": False}),
@@ -404,6 +433,25 @@ def test_old_tls_is_not_spoken(cert):
             s.trust(cert[1])
             s.context.minimum_version = s.context.maximum_version = version
             s.ping_ok()
+
+
+def test_no_handshake_within_a_connection(cert):
+    """Renegotiation, which costs the server more than who asks for it."""
+    with Server(*cert[0]) as s:
+        s.trust(cert[1])
+        got = subprocess.Popen(["openssl", "s_client", "-tls1_2", "-connect", f"127.0.0.1:{s.port}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT)
+        said = b""
+        while b"Extended master secret" not in said:  # it takes commands from now on
+            said += got.stdout.readline()
+        got.stdin.write(b"R\n")
+        got.stdin.flush()
+        said = got.stdout.read()  # to its end, though nobody ends its input
+        assert b"RENEGOTIATING" in said and said.rstrip().endswith(b"closed"), said
+        got.stdin.close()
+        got.stdout.close()
+        got.wait(20)
+        s.ping_ok()
 
 
 def test_who_hangs_up_over_tls_cancels(cert):
