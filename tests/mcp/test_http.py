@@ -3,6 +3,7 @@
 import concurrent.futures
 import json
 import socket
+import subprocess
 import threading
 import time
 
@@ -277,7 +278,30 @@ def drip(server, data, seconds=40):
     return None
 
 
-def test_who_sends_a_byte_now_and_then_is_cut_off_and_keeps_nobody_waiting(server):
+@pytest.fixture
+def tls(tmp_path):
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", tmp_path / "key",
+                    "-out", tmp_path / "crt", "-days", "2", "-subj", "/CN=localhost"], check=True, capture_output=True)
+    with Server("--tls-cert", tmp_path / "crt", "--tls-key", tmp_path / "key") as s:
+        yield s
+
+
+def stalled_handshakes(server):
+    """Nothing, the beginning of a record, the beginning of a hello."""
+    many = [socket.create_connection((server.addr, server.port)) for _ in range(3)]
+    many[1].sendall(b"\x16\x03\x01")
+    many[2].sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
+    return many
+
+
+def ended(s):
+    with s:
+        s.settimeout(1)
+        return s.recv(100) == b""
+
+
+def test_who_sends_a_byte_now_and_then_is_cut_off_and_keeps_nobody_waiting(server, tls):
+    stalled = stalled_handshakes(tls)
     whole = head(server, *FULL, *(f"X-{i}: y" for i in range(50)))
     jobs = [whole, head(server, *FULL) + LIST]
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
@@ -289,6 +313,7 @@ def test_who_sends_a_byte_now_and_then_is_cut_off_and_keeps_nobody_waiting(serve
             server.ping_ok()
             worst = max(worst, time.monotonic() - t)
         took = [f.result() for f in slow]
+        assert [ended(s) for s in stalled] == [True] * 3
     assert all(t and t < 38 for t in took), took
     assert worst < 5
 
