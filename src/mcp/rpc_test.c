@@ -2,6 +2,9 @@
  *
  * A message and its answer: what is none, revisions, headers, states, lists.
  */
+#include "base/base64.h"
+#include "base/sha256.h"
+#include "mcp/aside.h"
 #include "mcp/test_server.h"
 
 /* ---- text ---- */
@@ -455,6 +458,65 @@ static void test_request_state_rounds(void **state)
 	end(s);
 }
 
+/* RFC 2104, over what need not be long. */
+static Hash mac_of(const uint8_t key[32], const char *text)
+{
+	uint8_t in[64 + 2048], out[64 + SHA256_BYTES];
+	size_t n = strlen(text);
+	Hash h;
+
+	for (unsigned i = 0; i < 64; i++) {
+		in[i] = (uint8_t)((i < 32 ? key[i] : 0) ^ 0x36);
+		out[i] = (uint8_t)((i < 32 ? key[i] : 0) ^ 0x5c);
+	}
+	assert_true(n <= sizeof in - 64);
+	memcpy(in + 64, text, n);
+	h = sha256(BYTES(in, 64 + n));
+	memcpy(out + 64, h.b, SHA256_BYTES);
+	return sha256(BYTES(out, sizeof out));
+}
+
+/* The same state, sealed by the server's own secret, but good until another second. */
+static void sealed_until(const char *text, json_int_t until, char ret[4096])
+{
+	enum { MAC = BASE64_TEXT(SHA256_BYTES) };
+	uint8_t inside[2048];
+	ssize_t n = unbase64url(inside, (Str){ text + MAC, strlen(text) - MAC });
+	json_t *all = json_loadb((const char *)inside, (size_t)n, 0, NULL);
+	char *again;
+	Hash h;
+
+	assert_non_null(all);
+	assert_in_range(json_integer_value(json_object_get(all, "until")), aside_now_s() + LIMIT_MCP_STATE_AGE - 10, aside_now_s() + LIMIT_MCP_STATE_AGE);
+	json_object_set_new(all, "until", json_integer(until));
+	again = json_dumps(all, JSON_COMPACT);
+	h = mac_of(mcp.secret, again);
+	base64url(ret + base64url(ret, BYTES(h.b, sizeof h.b)), BYTES(again, strlen(again)));
+	free(again);
+	json_decref(all);
+}
+
+static void test_request_state_has_an_end(void **state)
+{
+	RpcSession *s = rpc_session_new(&mcp, &alice);
+	char *text = take_state_text(&s), other[4096], params[8192];
+
+	(void)state;
+	for (int late = 0; late < 2; late++) {
+		sealed_until(text, aside_now_s() + (late ? -2 : 60), other);
+		snprintf(params, sizeof params, "\"name\":\"ask\"," ANSWER ",\"requestState\":\"%s\"", other);
+		json_t *m = modern(&alice, &s, "tools/call", params, "\"elicitation\":{}");
+
+		if (late)
+			assert_int_equal(code_of(m), RPC_PARAMS);
+		else
+			assert_string_equal(text_of(m), "accept once=1");
+		json_decref(m);
+	}
+	free(text);
+	end(s);
+}
+
 static void test_request_state_tampered(void **state)
 {
 	RpcSession *s = rpc_session_new(&mcp, &alice);
@@ -642,6 +704,7 @@ int main(void)
 		T(test_request_state_in_time),
 		T(test_used_states_of_many),
 		T(test_request_state_rounds),
+		T(test_request_state_has_an_end),
 		T(test_request_state_tampered),
 		T(test_batch),
 		T(test_pages),
