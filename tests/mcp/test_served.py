@@ -154,3 +154,41 @@ def test_many_checks_at_once(lab):
             return f"y{i}" in json.dumps(got)
         assert all(pool.map(one, range(100)))
     assert threading.active_count() < 50
+
+
+def test_an_approval_is_for_one_run_of_one_caller(lab):
+    """What the form's answer is good for: the caller who was asked, the arguments that were shown, once, on this server."""
+    alice, bob = lab.key("asked"), lab.key("other")
+    lab.us.policy(POLICY + f'approve(reach="{PEER}")\napprove_by_form()\n')
+    can = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}}
+    yes = {"approve": {"action": "accept", "content": {"approve": True}}}
+
+    def call(server, key, count, state=None, answer=None):
+        more = {**({"requestState": state} if state else {}), **({"inputResponses": answer} if answer else {})}
+        got = server.call("tools/call", name="ping_host", arguments={"target": PEER, "count": count}, _meta=can, headers={"x-api-key": key}, **more).json
+        return "error" if "error" in got else "asked" if got["result"]["resultType"] == "input_required" else \
+            "refused" if got["result"].get("isError") else "ran", got.get("result", {}).get("requestState")
+
+    def starts():
+        return lab.us.read("/var/lib/sonde/log").count('"event":"start"')
+    before = starts()
+    try:
+        with Served(lab.us, "--keys", "/etc/sonde/mcp.keys") as s:
+            said, state = call(s, alice, 1)
+            assert said == "asked"
+            assert call(s, alice, 1, None, yes)[0] == "asked"  # an answer to no question
+            assert call(s, bob, 1, state, yes)[0] == "error"
+            assert call(s, alice, 2, state, yes)[0] == "error"
+            assert call(s, alice, 1, state[:-4] + "AAAA", yes)[0] == "error"
+            assert call(s, alice, 1, state, {"approve": {"action": "decline"}})[0] == "refused"
+            assert call(s, alice, 1, state, {"approve": {"action": "accept", "content": {"approve": "true"}}})[0] == "refused"
+            assert starts() == before
+            assert call(s, alice, 1, state, yes)[0] == "ran" and starts() == before + 1
+            assert call(s, alice, 1, state, yes)[0] != "ran" and starts() == before + 1
+            late = call(s, alice, 1)[1]
+        with Served(lab.us, "--keys", "/etc/sonde/mcp.keys") as s:
+            assert call(s, alice, 1, late, yes)[0] == "error" and starts() == before + 1
+    finally:
+        lab.us.policy(POLICY)
+    approved = [json.loads(line) for line in lab.us.read("/var/lib/sonde/log").splitlines() if '"approved"' in line]
+    assert [(x["session"], x["by"]) for x in approved] == [("mcp asked", "form")]
