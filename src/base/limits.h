@@ -100,6 +100,7 @@
 #define LIMIT_MCP_HANDLES_CALLER (4u * 1024 * 1024) /* bytes of one caller's programs and pages */
 #define LIMIT_MCP_HANDLES (64u * 1024 * 1024) /* and of all callers' */
 #define LIMIT_MCP_CONNECTIONS 512	/* to the HTTP server at a time */
+#define LIMIT_MCP_CONNECTIONS_PEER 256	/* of one address, where others than this host reach it */
 #define LIMIT_MCP_HEAD (64u * 1024)	/* bytes of memory of one connection, for its head */
 #define LIMIT_MCP_HEAD_MS 15000		/* until a new connection's first head is here */
 #define LIMIT_MCP_BODY_MS 20000		/* from a head to its whole body */

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import socket
 import ssl
 import threading
 import time
@@ -16,8 +17,8 @@ from lab import Lab, sonde_binary
 from lab.certs import Authority
 from lab.procs import wait_for
 from lab.state import ledger_init
-from over_http import read_all
-from served import LONG, OTHER, PEER, POLICY, US, Served, tables
+from over_http import process_facts, read_all
+from served import LONG, OTHER, PEER, POLICY, US, Served, inside, tables
 from stdio import descendants
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -41,6 +42,10 @@ def unit():
     return re.search(r"^CapabilityBoundingSet=(.*)$", text, re.M)[1].lower().split()
 
 
+def front_of(server):
+    return next(p for p in descendants(server.proc.pid) if pathlib.Path(f"/proc/{p}/comm").read_text() == "sonde-mcp\n")
+
+
 def test_each_caller_has_his_policy_and_his_row_in_the_ledger(lab):
     """With the capabilities of the unit, TLS by a key that only root reads, and nothing more in the front than it needs."""
     lab.us.run("sh", "-c", f"""echo 'reach("{PEER}", icmp=True)' > /etc/sonde/bob.sonde""")
@@ -57,7 +62,7 @@ def test_each_caller_has_his_policy_and_his_row_in_the_ledger(lab):
         assert s.tool("ping_host", bob, target=PEER, count=1)["structuredContent"]["verdict"] == "ALIVE"
         assert s.tool("ping_host", bob, target=OTHER, count=1)["isError"]
         assert s.call("tools/list").status == 401
-        front = next(p for p in descendants(s.proc.pid) if pathlib.Path(f"/proc/{p}/comm").read_text().strip() == "sonde-mcp")
+        front = front_of(s)
         facts = dict(line.split(":\t", 1) for line in pathlib.Path(f"/proc/{front}/status").read_text().splitlines() if ":\t" in line)
         assert set(facts["Uid"].split()) != {"0"} and "0" not in facts["Uid"].split()
         assert int(facts["CapEff"], 16) == int(facts["CapPrm"], 16) == int(facts["CapBnd"], 16) == 0
@@ -192,3 +197,25 @@ def test_an_approval_is_for_one_run_of_one_caller(lab):
         lab.us.policy(POLICY)
     approved = [json.loads(line) for line in lab.us.read("/var/lib/sonde/log").splitlines() if '"approved"' in line]
     assert [(x["session"], x["by"]) for x in approved] == [("mcp asked", "form")]
+
+
+def test_one_address_does_not_take_all_connections(lab):
+    key, ca = lab.key("elsewhere"), Authority(lab)
+    cert, priv = ca.cert("address", f"IP:{US}")
+    with Served(lab.us, "--keys", "/etc/sonde/mcp.keys", "--tls-cert", cert, "--tls-key", priv, "--host", "localhost", bind=f"{US}:0") as s:
+        many = []
+        with inside(lab.peer):
+            for _ in range(300):
+                c = socket.socket()
+                c.settimeout(5)
+                c.bind((PEER, 0))
+                c.connect((s.addr, s.port))
+                many.append(c)
+        wait_for(lambda: process_facts(front_of(s))[0] >= 250, 10, why="its threads")
+        time.sleep(0.3)
+        assert process_facts(front_of(s))[0] < 270
+        s.context = ssl.create_default_context(cafile=ca.path("root.pem"))
+        s.context.check_hostname = False
+        assert s.call("tools/list", headers={"x-api-key": key}).status == 200  # from its own address
+        for c in many:
+            c.close()
