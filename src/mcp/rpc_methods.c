@@ -4,6 +4,7 @@
  */
 #include "base/limits.h"
 #include "mcp/rpc_inside.h"
+#include "mcp/runs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -269,10 +270,10 @@ static json_t *tools_call(Call *c)
 
 	if (!name)
 		return bad_params(c, "tools/call needs the name of a tool");
-	if (!t)
-		return bad_params(c, "there is no tool of this name: tools/list tells those there are");
-	if (args && !json_is_object(args))
-		return bad_params(c, "arguments must be an object");
+	if (!t || (args && !json_is_object(args))) {
+		runs_audit(c, t ? t->name : "none of this name", NULL, "refused", NULL);
+		return bad_params(c, t ? "arguments must be an object" : "there is no tool of this name: tools/list tells those there are");
+	}
 	if (!args)
 		args = none = json_object();
 	if (t->call(c, args, &got) && !c->pending && !c->inside->error) {

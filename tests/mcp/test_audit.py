@@ -67,11 +67,18 @@ def test_each_call_of_each_caller_is_a_line_refused_ones_too(lab):
     with Served(lab.us, "--keys", "/etc/sonde/mcp.keys") as s:
         for key, name, arguments, _ in calls:
             s.tool(name, key, **arguments)
+        for name, arguments in (("ping_hos", PING), ('x","seq":1}\n', {}), ("ping_host", [PEER])):
+            body, h = request("tools/call", name=name, arguments=arguments)
+            h["Mcp-Name"] = h["Mcp-Name"].split("\n")[0]
+            assert s.ask(body=body, headers={**h, "x-api-key": bob}).json["error"]["code"] < -32000
         # what no caller said, or what no tool was called by, is no call
         body, h = request("tools/call", name="ping_host", arguments=PING)
         assert s.ask(body=body, headers={**h, "x-api-key": "sonde_" + "x" * 43}).status == 401
         assert s.ask(body=body.replace(b"ping_host", b"ping_\xff\xfeost"), headers={**h, "x-api-key": bob}).status == 400
     got = [x for x in lines(lab) if x["event"] == "call"]
+    assert [(x["session"], x["tool"], x["outcome"]) for x in got[len(calls):]] == \
+        [("mcp bob", "none of this name", "refused"), ("mcp bob", "ping_host", "refused")]
+    del got[len(calls):]
     assert [(x["session"], x["tool"], x["arguments"]) for x in got] == \
         [("mcp alice" if key == alice else "mcp bob", name, hash_of(arguments)) for key, name, arguments, _ in calls]
     assert [x["outcome"] for x in got] == [outcome for *_, outcome in calls]
