@@ -499,7 +499,7 @@ static void sealed_until(const char *text, json_int_t until, char ret[4096])
 static void test_request_state_has_an_end(void **state)
 {
 	RpcSession *s = rpc_session_new(&mcp, &alice);
-	char *text = take_state_text(&s), other[4096], params[8192];
+	char *text = take_state_text(&alice, &s), other[4096], params[8192];
 
 	(void)state;
 	for (int late = 0; late < 2; late++) {
