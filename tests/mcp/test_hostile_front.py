@@ -319,3 +319,36 @@ def test_names_beyond_count_leave_the_others_their_place(lab):
             a.close()
         assert last(h.run(ONE, "bob").read())["exit"] == 0
         assert process_facts(h.proc.pid)[1] < 100
+
+
+# ---- the checker ----
+
+def check(h, data, *fds):
+    """What comes of it, or None."""
+    out, pipe = os.pipe()
+    try:
+        socket.send_fds(h.checker, [data], list(fds) or [pipe])
+        os.close(pipe)
+        got = b""
+        while piece := os.read(out, 1 << 16):
+            got += piece
+        return json.loads(got) if got else None
+    finally:
+        os.close(out)
+
+
+def test_jobs_that_are_none_cost_the_checker_a_child_each(lab):
+    with Hostile(lab.folder, lab.us) as h:
+        assert check(h, job("print(1)"))["exit"] == 0
+        folder, (end, other) = os.open("/", os.O_RDONLY), odd("a socket")
+        for data in (b"x", b"\xff" * 1000, job("print(1)") + b"x", job("x" * 66000), job("print(1)", params=[(f"p{i}", "1") for i in range(40)]), b"\0" * 150000):
+            assert check(h, data) is None
+        for fd in (folder, end):
+            check(h, job("print(1)"), fd)
+        assert check(h, job("print(1)"), folder, end) is None
+        for _ in range(200):
+            check(h, b"x")
+        assert check(h, job("prin(1)"))["exit"] == 2
+        assert last(h.run(ONE).read())["exit"] == 0
+        for fd in (folder, end, other):
+            os.close(fd)
