@@ -149,13 +149,13 @@ def test_kill_9_in_mid_run_leaves_nothing(lab, who):
 def test_kill_9_of_each_process_of_a_run_alone(lab, server):
     """Engine, gate, netd and what waits for them: whichever dies, the run ends with an answer or a word, and
     nothing of it stays."""
-    seen, i = 1, 0
+    seen, i, launcher = 1, 0, launcher_of(server)
     while i < seen:
         before = set(descendants(server.proc.pid))
         ident = server.send("tools/call", {"name": "run_program", "arguments": {"source": LONG}})
         wait_for(lambda: tables(lab.us), 30, why="the run starts")
         time.sleep(0.1)  # its last process is there
-        root = min(set(descendants(server.proc.pid)) - before)
+        root = next(p for p in descendants(launcher) if p not in before and parent(p) == launcher)
         its = sorted({root, *descendants(root)})
         seen = len(its)
         os.kill(its[i], signal.SIGKILL)
@@ -185,9 +185,13 @@ def parent(pid):
         return 0
 
 
+def launcher_of(server):
+    return min(p for p in [server.proc.pid, *descendants(server.proc.pid)] if argv(p)[1:2] == ["mcp"])
+
+
 def test_a_checker_that_dies_is_replaced(lab, server):
     server.call("check_program", source=ONE)
-    launcher = min(p for p in [server.proc.pid, *descendants(server.proc.pid)] if argv(p)[1:2] == ["mcp"])
+    launcher = launcher_of(server)
     for p in descendants(server.proc.pid):
         if parent(p) == launcher and argv(p)[1:2] == ["mcp"]:
             os.kill(p, signal.SIGKILL)
@@ -301,7 +305,7 @@ def test_a_front_that_asks_for_nonsense_is_ended():
 
 def test_front_and_checker_have_no_right(lab, server):
     server.call("check_program", source=ONE)
-    launcher = min(p for p in [server.proc.pid, *descendants(server.proc.pid)] if argv(p)[1:2] == ["mcp"])
+    launcher = launcher_of(server)
     seen = 0
     for p in descendants(launcher):
         with open(f"/proc/{p}/status", encoding="utf-8") as f:
