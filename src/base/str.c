@@ -27,7 +27,7 @@ Str str_until(Str *s, char c)
 		first.n = (size_t)(at - s->p);
 		*s = (Str){ at + 1, s->n - first.n - 1 };
 	} else {
-		*s = (Str){ s->p + s->n, 0 };
+		*s = (Str){ s->p ? s->p + s->n : NULL, 0 };
 	}
 	return first;
 }
