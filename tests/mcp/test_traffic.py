@@ -21,6 +21,7 @@ CALL = {"era": "2026-07-28", "method": "tools/call", "params": {"name": "t", "ar
 REFUSED = {**CALL, "params": {"name": "t", "arguments": {"x": 1}}, "result": {"isError": True, "content": [{"type": "text", "text": "no"}]}}
 UNKNOWN = {**CALL, "params": {"name": "none"}}
 UNKNOWN_REFUSED = {k: v for k, v in {**UNKNOWN, "error": {"code": -32602, "message": "no such tool"}}.items() if k != "result"}
+FORGED = {k: v for k, v in {**CALL, "params": {**CALL["params"], "requestState": "x"}, "error": {"code": -32602, "message": "no"}}.items() if k != "result"}
 ASKED = {**CALL, "result": {"resultType": "input_required", "inputRequests": {}}}
 
 
@@ -48,7 +49,7 @@ def run(folder):
 
 
 def test_what_conforms(tmp_path):
-    assert judge(tmp_path, LIST, OLD, CALL, REFUSED, UNKNOWN_REFUSED, ASKED)[:2] == (2, 0)
+    assert judge(tmp_path, LIST, OLD, CALL, REFUSED, UNKNOWN_REFUSED, FORGED, ASKED)[:2] == (2, 0)
 
 
 RESULT = ("result", "structuredContent")

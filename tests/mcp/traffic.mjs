@@ -95,6 +95,7 @@ function compile() {
 /* What is wrong with one call. */
 function judge(row, { era, params, result, error }, ajv) {
   const args = params.arguments ?? {};
+  if (error && params.requestState !== undefined) return []; // a state that fails verification
   if (error) return [`a protocol error, where the tool's own is due: ${error.message}`];
   if (result.resultType === "input_required") return [];
   const wrong = [];
@@ -125,7 +126,7 @@ for (const call of calls) {
     continue;
   }
   const wrong = judge(row, call, ajv);
-  if (!wrong.length && !call.result.isError && call.result.resultType !== "input_required") row.good++;
+  if (!wrong.length && call.result && !call.result.isError && call.result.resultType !== "input_required") row.good++;
   for (const w of wrong) faults.get(call.params.name).push(`${call.era} ${JSON.stringify(call.params.arguments)?.slice(0, 200)}: ${w}`);
 }
 for (const [name, row] of rows) if (!row.good) faults.get(name).push("no test called it with success");
