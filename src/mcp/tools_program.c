@@ -474,6 +474,8 @@ static void say_finding(Text *out, const Call *c, const Tool *t, json_t *run, js
 		text_add(out, " %s %s", text_of(from, "interface"), text_of(from, "source"));
 	if (json_object_get(from, "gateway"))
 		text_add(out, " via %s", text_of(from, "gateway"));
+	if (json_object_get(from, "address"))
+		text_add(out, " to %s", text_of(from, "address"));
 	text_add(out, ", %s, %.3f s\nfinding %s\n", text_of(window, "start"), json_real_value(json_object_get(window, "seconds")), id);
 	json_object_set_new(s, "vantage", from);
 	json_object_set_new(s, "window", window);

@@ -152,7 +152,7 @@ def test_a_run_can_be_cited_and_says_where_it_was_seen_from(us):
     one, two = (s.call("run_program", source=MEASURE) for _ in range(2))
     ids = [got["structuredContent"]["finding_id"] for got in (one, two)]
     assert all(len(i) == len("f-") + 16 and int(i[2:], 16) for i in ids) and ids[0] != ids[1]
-    assert f"finding {ids[0]}" in text(one) and " eth0 10.9.0.1, " in text(one)
+    assert f"finding {ids[0]}" in text(one) and f" eth0 10.9.0.1 to {A}, " in text(one)
     assert one["structuredContent"]["vantage"]["source"] == "10.9.0.1"
     assert [json.loads(line)["finding_id"] for line in us.read("/var/lib/sonde/log").splitlines() if '"run_program"' in line] == ids
     s.stop()
