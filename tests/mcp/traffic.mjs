@@ -8,13 +8,13 @@ import { isDeepStrictEqual } from "node:util";
 import Ajv2020 from "ajv/dist/2020.js";
 
 // What the text sums up instead of repeating it, being long; and what its form says: a peer's words stand in a block of
-// their own with where they are from, a place in a program is its line and column, a warning's evidence is one peer's.
+// their own with where they are from, a place in a program is its line and column, a warning's evidence is one peer's, its layer goes without saying.
 const SUMMED_UP = {
   run_program: ["stats", "manifest", "results", "notes", "approval", "results_left_out"],
   check_program: ["manifest", "sha256"],
   language_help: ["topic"],
 };
-const BY_FORM = ["label", "from", "to", "peers"];
+const BY_FORM = ["label", "from", "to", "peers", "layer"];
 const HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
 
 function lines(folder) {
@@ -30,6 +30,7 @@ function lines(folder) {
 function leaves(v, name = "") {
   if (v === null || BY_FORM.includes(name)) return [];
   if (name === "evidence" && typeof v === "string" && !/^[ !#-;=-~]{1,200}$/.test(v)) return []; // a peer's words within a warning
+  if (v.code === "E-INTERRUPTED") return []; // in words
   if (typeof v !== "object") return [[name, v]];
   return Object.entries(v).flatMap(([key, one]) =>
     key === "origin" && v.label !== "content" ? [] : leaves(one, Array.isArray(v) ? "" : key));
@@ -50,7 +51,8 @@ function canonical(v) {
   return `{${Object.keys(v).sort().map((k) => `${JSON.stringify(k)}:${canonical(v[k])}`)}}`;
 }
 
-function findingId(tool, inputs, { window, verdict, evidence }) {
+function findingId(tool, inputs, { window, verdict, evidence, exit, output }) {
+  if (tool === "run_program") [verdict, evidence] = [exit, output];
   return "f-" + createHash("sha256").update(canonical({ tool, inputs, window, verdict, evidence })).digest("hex").slice(0, 16);
 }
 
