@@ -367,10 +367,10 @@ int sandbox_front_filter(void)
 	if (!r)
 		r = table_add(ctx, &front);
 	if (!r) /* abort */
-		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, SCMP_CMP32(0, SCMP_CMP_EQ, (uint32_t)getpid()));
+		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, SCMP_CMP32(0, SCMP_CMP_EQ, (uint32_t)getpid(), 0));
 	if (!r) /* the control of a run; no datagrams, which go to whom they name */
-		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socketpair), 2, SCMP_CMP32(0, SCMP_CMP_EQ, AF_UNIX),
-				     SCMP_CMP32(1, SCMP_CMP_EQ, SOCK_SEQPACKET | SOCK_CLOEXEC));
+		r = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(socketpair), 2, SCMP_CMP32(0, SCMP_CMP_EQ, AF_UNIX, 0),
+				     SCMP_CMP32(1, SCMP_CMP_EQ, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
 	if (!r) /* its flags lie in memory, so the C library is made to use the other one */
 		r = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 	return filter_load(ctx, r);
