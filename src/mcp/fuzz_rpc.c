@@ -163,7 +163,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	static int gone = -1;
 	Mcp m = { .launcher_fd = -1, .checker_fd = -1, .name = "f", .version = "1", .tools = fuzz_tools,
 		  .tools_n = sizeof fuzz_tools / sizeof *fuzz_tools, .resources = fuzz_resources, .prompts = fuzz_prompts };
-	Client c = { .m = &m, .who = { "f", "f" }, .link = { hear, -1 } };
+	Client c = { .m = &m, .who = { .name = "f", .session = "f" }, .link = { hear, -1 } };
 	const char *p = (const char *)data + 1, *end = (const char *)data + n;
 	char init[256];
 
