@@ -41,8 +41,10 @@ def us(lab):
 
 
 def ran(us, heading, **params):
-    run = us.sonde(program(heading), args=[w for k, v in params.items() for w in ("-p", f"{k}={v}")], timeout=120)
+    run = us.sonde(program(heading), json=True, args=[w for k, v in params.items() for w in ("-p", f"{k}={v}")], timeout=120)
     assert run.rc == 0, run.err + run.out
+    # of anybody's content an agent could not go on: all that it prints is of those whom it asks
+    assert {o for piece in run.json["output"] for o in piece["origin"]} <= {str(v) for v in params.values()}, heading
     return run.lines
 
 
@@ -85,6 +87,15 @@ def test_loss(us):
     lines = ran(us, "Loss or a router", target=toolslab.LOSSY)  # it loses echo requests alone
     assert lines[0].startswith(f"1 {toolslab.ROUTER} 0% ") and lines[1].startswith(f"2 {toolslab.LOSSY} 0% ")
     assert lines[2].startswith("loss slow 0.5 fast 0.5 [1, 1, ")
+
+
+def test_a_policer(us, lab):
+    server = lab.nodes["server"]
+    server.service("udp-echo", "7")
+    server.nft("table inet police { chain in { type filter hook input priority 1; udp dport 7 limit rate over 50/second burst 5 packets drop; }; }")
+    lines = ran(us, "Loss above", target=HOST)
+    loss = [float(re.match(r"(\d+) a second: loss ([\d.]+) ", line)[2]) for line in lines]
+    assert loss[0] == 0 and loss[1] < 0.1 < loss[2], lines
 
 
 def test_delay_under_load(us, lab):
