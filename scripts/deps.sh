@@ -6,7 +6,7 @@ set -eu
 build="gcc make meson ninja-build pkg-config libpcap-dev libmnl-dev libnftnl-dev libseccomp-dev libcap-dev libmd-dev libssl-dev libjansson-dev libmicrohttpd-dev libcjose-dev ca-certificates python3"
 demo="iproute2 iputils-ping nftables procps util-linux libcap2-bin"
 tests="libcmocka-dev python3-pytest python3-jsonschema python3-scapy tshark tcpdump nginx-light dnsmasq-base chrony snmpd iperf3 mtr-tiny nmap fping openssl
- ethtool clang libclang-rt-14-dev lua5.4 mandoc strace bash-completion clang-format systemd"
+ ethtool clang libclang-rt-14-dev lua5.4 mandoc strace bash-completion systemd"
 cross="gcc-aarch64-linux-gnu libc6-dev:arm64 libpcap0.8-dev:arm64 libmnl-dev:arm64 libnftnl-dev:arm64 libseccomp-dev:arm64
  libcap-dev:arm64 libmd-dev:arm64 libssl-dev:arm64
  libjansson-dev:arm64 libmicrohttpd-dev:arm64 libcjose0:arm64"
