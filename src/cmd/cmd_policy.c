@@ -30,7 +30,7 @@ static const Opt policy_opts[] = {
 	{ "tcp", 0, OPT_LIST, "PORTS", offsetof(PolicyOptions, tcp), "allow: TCP ports, 80 or 8000-8100; may be repeated" },
 	{ "udp", 0, OPT_LIST, "PORTS", offsetof(PolicyOptions, udp), "allow: UDP ports, 53 or 5000-5010; may be repeated" },
 	{ "no-icmp", 0, OPT_FLAG, NULL, offsetof(PolicyOptions, no_icmp), "allow: no ICMP queries" },
-	{ "reach", 0, OPT_LIST, "NET", offsetof(PolicyOptions, reach), "init: a network in reach; may be repeated" },
+	{ "reach", 0, OPT_LIST, "NET", offsetof(PolicyOptions, reach), "init: a network in reach, or several with commas, between which agents may go; may be repeated" },
 	{ "zone", 0, OPT_LIST, "ZONE", offsetof(PolicyOptions, zone), "init: a zone whose names may be looked up, or all" },
 	{ "replace", 0, OPT_FLAG, NULL, offsetof(PolicyOptions, replace), "init: write over a policy that exists" },
 };
@@ -213,21 +213,30 @@ static Str ask(Arena *a, const char *question)
 	return (Str){ arena_copy(a, line, n), n };
 }
 
-/* Words split at blanks and commas, each through `row`. */
-static void each_word(Str s, const char *before, const char *after, Sb *out)
+/* The next of words between blanks and commas; false: there is none. */
+static bool next_word(Str *rest, Str *ret)
 {
-	for (size_t i = 0; i < s.n;) {
-		size_t end = i;
+	size_t i = 0, end;
 
-		while (end < s.n && s.p[end] != ' ' && s.p[end] != ',')
-			end++;
-		if (end > i) {
-			sb_cstr(out, before);
-			escape_peer(out, BYTES(s.p + i, end - i));
-			sb_cstr(out, after);
-		}
-		i = end + 1;
+	while (i < rest->n && (rest->p[i] == ' ' || rest->p[i] == ','))
+		i++;
+	for (end = i; end < rest->n && rest->p[end] != ' ' && rest->p[end] != ','; end++)
+		;
+	*ret = (Str){ rest->p + i, end - i };
+	*rest = (Str){ rest->p + end, rest->n - end };
+	return ret->n > 0;
+}
+
+/* NAME("word") or NAME("word", "other") */
+static void row(const char *name, Str word, Str other, Sb *out)
+{
+	sb_printf(out, "%s(\"", name);
+	escape_peer(out, str_bytes(word));
+	if (other.n) {
+		sb_cstr(out, "\", \"");
+		escape_peer(out, str_bytes(other));
 	}
+	sb_cstr(out, "\")\n");
 }
 
 static void zones_text(Str zones, Sb *out)
@@ -235,27 +244,20 @@ static void zones_text(Str zones, Sb *out)
 	if (str_is(zones, "all"))
 		sb_cstr(out, "zone(all)\n");
 	else
-		each_word(zones, "zone(\"", "\")\n", out);
+		for (Str one; next_word(&zones, &one);)
+			row("zone", one, (Str){ 0 }, out);
 }
 
-/* For agents each network is one compartment. */
+/* For agents the networks of one answer are one compartment. */
 static void reach_text(Str nets, bool mcp, Sb *out)
 {
-	for (size_t i = 0; i < nets.n;) {
-		size_t end = i;
+	Str rest = nets, from, to;
 
-		while (end < nets.n && nets.p[end] != ' ' && nets.p[end] != ',')
-			end++;
-		Str one = { nets.p + i, end - i };
-
-		each_word(one, "reach(\"", "\")\n", out);
-		if (mcp && one.n) {
-			sb_cstr(out, "may_follow(\"");
-			escape_peer(out, str_bytes(one));
-			each_word(one, "\", \"", "\")\n", out);
-		}
-		i = end + 1;
-	}
+	while (next_word(&rest, &from))
+		row("reach", from, (Str){ 0 }, out);
+	for (rest = nets; mcp && next_word(&rest, &from);)
+		for (Str all = nets; next_word(&all, &to);)
+			row("may_follow", from, to, out);
 }
 
 /* guardrails.md 2 and 3: what an agent gets beside the ceilings. */
@@ -278,8 +280,8 @@ static int init(Arena *a, const PolicyOptions *o)
 		      "budget(packets=20000, bytes=50MB, rate=20000, syn=1000, syn_rate=100, time=600, leak=1024");
 	sb_printf(&out, "%s)\n", mcp ? mcp_budget : "");
 	if (mcp)
-		sb_cstr(&out, "# What an agent was shown of one network may take it no further than that network: each is\n"
-			      "# one compartment. Without may_follow() each host is one.\n");
+		sb_cstr(&out, "# What an agent was shown of one network may take it as far as may_follow() says, and no further: where\n"
+			      "# names lead, it has to be let from the resolver's network. Without a word of it, each host is for itself.\n");
 	for (unsigned i = 0; i < o->reach.n; i++)
 		reach_text(str_c(o->reach.v[i]), mcp, &out);
 	if (!o->reach.n && isatty(STDIN_FILENO))

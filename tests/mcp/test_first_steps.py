@@ -58,6 +58,18 @@ def test_then_it_starts(lab):
     assert "ready" not in lab.us.run(SONDE, "mcp", stdin="").err, "a client hears nothing of it"
 
 
+def test_networks_named_together_are_one_for_agents(lab):
+    def written(*reach):
+        lab.us.run(SONDE, "policy", "init", "mcp", *reach, "--replace")
+        return re.findall(r"^(?:reach|may_follow)\(.*\)$", lab.us.read("/etc/sonde/policy.sonde"), re.M)
+    a, b = '"10.20.0.0/16"', '"192.168.0.0/16"'
+    apart = ["--reach", a.strip('"'), "--reach", b.strip('"')]
+    assert written(*apart) == [f"reach({a})", f"may_follow({a}, {a})", f"reach({b})", f"may_follow({b}, {b})"]
+    assert written("--reach", "10.20.0.0/16, 192.168.0.0/16") == [f"reach({a})", f"reach({b})"] + \
+        [f"may_follow({x}, {y})" for x in (a, b) for y in (a, b)]
+    assert written(*INIT[3:]) == [f"reach({a})", f"may_follow({a}, {a})"]
+
+
 def test_a_second_server(lab):
     first = lab.us.start(SONDE, "mcp", "--http", "127.0.0.1:0")
     where = re.search(r"http://(\S+)/mcp", first.until("listening", 30, stream="err").err)[1]
