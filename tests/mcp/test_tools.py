@@ -37,6 +37,7 @@ CASES = {
     "tcp prohibited ipv6": ("tcp_reachability", {"target": toolslab.SERVER6, "port": 83}),
     "tcp host unreachable": ("tcp_reachability", {"target": HOST, "port": 84, "timeout_ms": 500}),
     "tcp accepted and reset": ("tcp_reachability", {"target": HOST, "port": 85}),
+    "tcp nobody behind the router": ("tcp_reachability", {"target": "10.20.2.9", "port": 80}),
     "tcp nobody on our link": ("tcp_reachability", {"target": "10.20.1.9", "port": 80, "timeout_ms": 1000}),
     "trace reached": ("traceroute_host", {"target": HOST}),
     "trace reached by tcp": ("traceroute_host", {"target": toolslab.SERVER6, "proto": "tcp", "port": 80}),
@@ -216,7 +217,7 @@ def test_verdicts_are_those_of_the_services(answers):
     """What the snapshots must not be wrong about, whoever wrote them."""
     want = {"ping alive": "ALIVE", "ping lossy": "PARTIAL_LOSS", "ping nobody": "NO_RESPONSE", "tcp open": "OPEN",
             "tcp dropped": "CONNECTION_TIMEOUT", "tcp refused": "CONNECTION_REFUSED", "tcp prohibited": "ADMIN_PROHIBITED",
-            "tcp prohibited ipv6": "ADMIN_PROHIBITED", "tcp host unreachable": "UNREACHABLE", "tcp accepted and reset": "RESET",
+            "tcp prohibited ipv6": "ADMIN_PROHIBITED", "tcp host unreachable": "UNREACHABLE", "tcp nobody behind the router": "UNREACHABLE", "tcp accepted and reset": "RESET",
             "trace reached": "REACHED", "trace dropped": "INCOMPLETE", "dns behind a cname": "RESOLVED", "dns refused": "REFUSED",
             "dns no such name": "NXDOMAIN", "dns no such type": "NO_DATA", "dns no server": "NO_RESPONSE",
             "dns no way": "NOT_SENT", "tls valid": "VALID",
