@@ -11,7 +11,7 @@ for f in $(git ls-files 'src/*.c' 'src/*.h' 'tests/*.c'); do
 	fi
 done
 [ -f build-clang/build.ninja ] || CC=clang meson setup build-clang > /dev/null
-ninja -C build-clang > build-clang/lint.log || { cat build-clang/lint.log; bad=1; }
+ninja --quiet -C build-clang > build-clang/lint.log || { cat build-clang/lint.log; bad=1; }
 for f in $(git ls-files '*.sh' '.ci/run' scripts/*.sh); do
 	sh -n "$f" 2> /dev/null || bash -n "$f" || bad=1
 done
