@@ -26,8 +26,8 @@ static void good_names(void **state)
 					    "xn--n3h.net", "xn--wgv71a119e.jp", "a.xn--p1ai", "3com.com" };
 
 	for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
-		if (name_fault(str_c(good[i])))
-			fail_msg("%s: %s", good[i], name_fault(str_c(good[i])));
+		if (host_name_fault(str_c(good[i])))
+			fail_msg("%s: %s", good[i], host_name_fault(str_c(good[i])));
 }
 
 static void bad_names(void **state)
@@ -35,19 +35,23 @@ static void bad_names(void **state)
 	(void)state;
 	static const char *const bad[] = { "", ".", "a.", ".a", "a..b", "-a", "a-", "a_b", "a b", "a\n", "a\xc3\xbc", "a/b",
 					   "1.2.3.4", "a.9", "ab--cd.de", "xn--", "xn--a-", "xn--abc-", "xn--99999999",
-					   "xn--ls8h=.la", "user@host", "a:80", "*.acme.corp", "xn--acme-.corp" };
+					   "xn--ls8h=.la", "user@host", "a:80", "*.acme.corp", "xn--acme-.corp", "0x7f", "a.0x", "_tcp.acme.corp" };
 	char longest[256];
 
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-		if (!name_fault(str_c(bad[i])))
+		if (!host_name_fault(str_c(bad[i])))
 			fail_msg("%s was taken", bad[i]);
+	assert_null(host_question_fault(STR("_443._tcp.acme.corp")));
+	assert_non_null(host_question_fault(STR("a_b.acme.corp")));
+	assert_non_null(host_question_fault(STR("_.acme.corp")));
+	assert_null(host_name_fault(STR("0xy.acme.corp")));
 	memset(longest, 'a', sizeof longest);
-	assert_null(name_fault((Str){ longest, 63 }));
-	assert_non_null(name_fault((Str){ longest, 64 }));
+	assert_null(host_name_fault((Str){ longest, 63 }));
+	assert_non_null(host_name_fault((Str){ longest, 64 }));
 	for (size_t i = 60; i < 253; i += 61)
 		longest[i] = '.';
-	assert_null(name_fault((Str){ longest, 253 }));
-	assert_non_null(name_fault((Str){ longest, 254 }));
+	assert_null(host_name_fault((Str){ longest, 253 }));
+	assert_non_null(host_name_fault((Str){ longest, 254 }));
 }
 
 /* RFC 3492 7.1 and well-known names. */
@@ -63,11 +67,11 @@ static void alabels_show_their_unicode(void **state)
 	Str text;
 
 	for (size_t i = 0; i < 4; i++) {
-		assert_null(name_fault(str_c(rows[i][0])));
-		assert_true(name_unicode(str_c(rows[i][0]), &a, &text));
+		assert_null(host_name_fault(str_c(rows[i][0])));
+		assert_true(host_name_unicode(str_c(rows[i][0]), &a, &text));
 		assert_string_equal(text.p, rows[i][1]);
 	}
-	assert_false(name_unicode(STR("acme.corp"), &a, &text));
+	assert_false(host_name_unicode(STR("acme.corp"), &a, &text));
 }
 
 static void zones_are_compared_by_labels(void **state)

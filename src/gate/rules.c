@@ -118,7 +118,7 @@ static Span name_span(const Manifest *m, Str name)
 
 static void check_name(const RulesInput *in, Findings *f, Str name)
 {
-	const char *fault = name_fault(name);
+	const char *fault = host_name_fault(name);
 	const Policy *by = zone_fault(in, name);
 	Finding what = { .refused = true, .span = name_span(in->manifest, name), .policy = by };
 	Str unicode;
@@ -131,7 +131,7 @@ static void check_name(const RulesInput *in, Findings *f, Str name)
 		what.message = str_printf(f->a, "%.*s lies outside the zones whose names may be looked up", STR_ARG(name));
 		what.help = STR("use its address, or let the policy say zone(\"...\")");
 		find(f, what);
-	} else if (name_unicode(name, f->a, &unicode)) {
+	} else if (host_name_unicode(name, f->a, &unicode)) {
 		what.refused = false;
 		what.policy = NULL;
 		what.message = str_printf(f->a, "%.*s reads as %.*s", STR_ARG(name), STR_ARG(unicode));

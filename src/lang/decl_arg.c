@@ -4,6 +4,7 @@
  */
 #include "lang/decl_priv.h"
 
+#include "base/hostname.h"
 #include "base/punycode.h"
 
 #include <math.h>
@@ -157,44 +158,9 @@ bool arg_ports(DeclReader *r, const Node *n, const char *what, PortSet *ret)
 
 /* ---- addresses and names ---- */
 
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_num(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-/* RFC 1123 2.1: letters, digits, hyphens inside; 63 a label, 253 in all.  A last
- * label of digits only would be a mistyped address. */
 static const char *check_name(Str s)
 {
-	size_t label = 0;
-	bool digits = true;
-
-	if (s.n == 0 || s.n > 253)
-		return "a name has 1 to 253 characters";
-	for (size_t i = 0; i <= s.n; i++) {
-		char c = i < s.n ? s.p[i] : '.';
-
-		if (c == '.') {
-			if (label == 0 || label > 63)
-				return "a label of a name has 1 to 63 characters";
-			if (s.p[i - 1] == '-' || s.p[i - label] == '-')
-				return "a label of a name neither starts nor ends with `-`";
-			if (i < s.n)
-				digits = true;
-			label = 0;
-			continue;
-		}
-		if (!is_letter(c) && !is_num(c) && c != '-')
-			return "neither an address nor a name of letters, digits and hyphens";
-		digits &= is_num(c);
-		label++;
-	}
-	return digits ? "no address: a dotted quad has four numbers 0 to 255 without leading zeros" : NULL;
+	return host_ends_in_number(s) ? "no address: a dotted quad has four numbers 0 to 255 without leading zeros" : host_name_fault(s);
 }
 
 static bool has_host_bits(Str s, Net *ret_net)

@@ -2,8 +2,10 @@
 #include "mcp/tool_args.h"
 
 #include "base/addr.h"
+#include "base/hostname.h"
 #include "mcp/tool_probe.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,109 +164,51 @@ static bool conforms(const Tool *t, const char *path, json_t *schema, json_t *v,
 	return in_range(t, path, schema, v, ret_r) && of_length(t, path, schema, v, ret_r);
 }
 
+static pthread_once_t parsed = PTHREAD_ONCE_INIT;
+static json_t *schemas; /* by a tool's name; nobody changes them */
+
+static void parse_schemas(void)
+{
+	schemas = json_object();
+	for (unsigned i = 0; i < tools_n; i++)
+		json_object_set_new(schemas, tools[i].name, json_loads(tools[i].input_schema, 0, NULL));
+}
+
 static json_t *schema_of(const Tool *t)
 {
-	return json_loads(t->input_schema, 0, NULL);
+	pthread_once(&parsed, parse_schemas);
+	return json_object_get(schemas, t->name);
 }
 
 bool args_conform(const Tool *t, json_t *args, ToolResult *ret_r)
 {
-	json_t *schema = schema_of(t);
-	bool ok = schema && conforms(t, "", schema, args, ret_r);
-
-	json_decref(schema);
-	return ok;
+	return conforms(t, "", schema_of(t), args, ret_r);
 }
 
-/* The argument, else the schema's default (new), or NULL. */
-static json_t *value_of(const Tool *t, json_t *args, const char *name)
+/* The argument, else the schema's default, or NULL; borrowed. */
+static const json_t *value_of(const Tool *t, json_t *args, const char *name)
 {
-	json_t *v = json_object_get(args, name), *schema;
+	const json_t *v = json_object_get(args, name);
 
-	if (v)
-		return json_incref(v);
-	schema = schema_of(t);
-	v = json_incref(json_object_get(json_object_get(json_object_get(schema, "properties"), name), "default"));
-	json_decref(schema);
-	return v;
+	return v ? v : json_object_get(json_object_get(json_object_get(schema_of(t), "properties"), name), "default");
 }
 
 int64_t args_int(const Tool *t, json_t *args, const char *name)
 {
-	json_t *v = value_of(t, args, name);
-	int64_t n = json_integer_value(v);
-
-	json_decref(v);
-	return n;
+	return json_integer_value(value_of(t, args, name));
 }
 
 bool args_bool(const Tool *t, json_t *args, const char *name)
 {
-	json_t *v = value_of(t, args, name);
-	bool is = json_is_true(v);
-
-	json_decref(v);
-	return is;
+	return json_is_true(value_of(t, args, name));
 }
 
 const char *args_text(const Tool *t, json_t *args, const char *name)
 {
-	json_t *v = json_object_get(args, name);
-
-	if (!v && (v = value_of(t, args, name))) {
-		json_object_set_new(args, name, v); /* so that it lives as long as the arguments */
-		v = json_object_get(args, name);
-	}
-	return json_string_value(v);
+	return json_string_value(value_of(t, args, name));
 }
 
 /* ---- addresses and names ---- */
-
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_hex(char c)
-{
-	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
-/* Labels of letters, digits, inner hyphens; underscore: at a label's begin too. */
-static bool is_name(const char *text, bool underscore, bool *ret_number)
-{
-	size_t label = 0, n = strlen(text);
-	bool number = true, hex = false;
-
-	if (!n || n > 253)
-		return false;
-	for (size_t i = 0; i <= n; i++) {
-		char ch = text[i];
-
-		if (ch == '.' || !ch) {
-			if (label == 0 || label > 63 || text[i - 1] == '-')
-				return false;
-			label = 0;
-			if (ch)
-				number = true, hex = false;
-			continue;
-		}
-		if (!is_letter(ch) && !is_digit(ch) && !(ch == '-' && label) && !(ch == '_' && underscore && !label))
-			return false;
-		/* 0x1f is a number to inet_aton() */
-		number = (number && is_digit(ch)) || (label == 1 && number && (ch == 'x' || ch == 'X') && text[i - 1] == '0') ||
-			 (label > 1 && number && hex && is_hex(ch));
-		hex = label == 1 ? number && !is_digit(ch) : hex;
-		label++;
-	}
-	*ret_number = number;
-	return true;
-}
 
 const char *address_fault(const char *text)
 {
@@ -275,26 +219,24 @@ const char *address_fault(const char *text)
 
 const char *target_fault(const char *text)
 {
-	bool number;
-
 	if (!address_fault(text))
 		return NULL;
 	if (strstr(text, "://"))
 		return "is a URL: http_probe takes those, here the host alone is asked for";
 	if (strchr(text, '/'))
 		return "is a network or a path: one address or host name is asked for";
-	if (!is_name(text, false, &number))
-		return "is neither an address (four plain numbers, or IPv6 without zone) nor a host name; a port is an argument of its own";
-	return number ? "is ambiguous: an IPv4 address has four numbers without leading zeros, and no host name ends in a number" : NULL;
+	if (host_ends_in_number(str_c(text)))
+		return "is ambiguous: an IPv4 address has four numbers without leading zeros, and no host name ends in a number";
+	return host_name_fault(str_c(text))
+		       ? "is neither an address (four plain numbers, or IPv6 without zone) nor a host name; a port is an argument of its own"
+		       : NULL;
 }
 
 const char *name_fault(const char *text)
 {
-	bool number;
-
 	if (!address_fault(text))
 		return "is an address: a name is asked for (of an address with type PTR: 4.3.20.10.in-addr.arpa)";
-	return is_name(text, true, &number) && !number ? NULL : "is no host name (letters, digits, hyphens; without the last dot)";
+	return host_question_fault(str_c(text)) ? "is no host name (letters, digits, hyphens; without the last dot)" : NULL;
 }
 
 const char *url_fault(const char *text)

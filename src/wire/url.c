@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/url.h"
 
-enum { LABEL_MOST = 63, HOST_MOST = 253, PORT_HTTP = 80, PORT_HTTPS = 443 };
+#include "base/hostname.h"
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_ldh(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '-';
-}
+enum { PORT_HTTP = 80, PORT_HTTPS = 443 };
 
 static Str from(Str s, size_t n)
 {
@@ -48,31 +40,12 @@ static bool clean(Str s)
 	return true;
 }
 
-/* RFC 1123 2.1: letters, digits, hyphens; no empty label but behind a last dot. */
+/* A name may end in a dot here (RFC 3986 3.2.2). */
 static const char *check_name(Str h)
 {
-	size_t label = 0;
-	bool number = true;
-
-	if (h.n > HOST_MOST)
-		return "has a host above 253 characters";
-	for (size_t i = 0; i < h.n; i++) {
-		if (h.p[i] == '.') {
-			if (!label)
-				return "has a host with an empty label";
-			label = 0;
-			continue;
-		}
-		if (!is_ldh(h.p[i]))
-			return "has a host with a character that no host name has";
-		number = label ? number && is_digit(h.p[i]) : is_digit(h.p[i]);
-		if (++label > LABEL_MOST)
-			return "has a host with a label above 63 characters";
-	}
-	if (!h.n)
-		return "has no host";
-	/* 0x7f.1, 2130706433: what others read as an address nobody here does */
-	return number || starts_nocase(h, "0x") ? "has a host that is neither a name nor an address" : NULL;
+	if (h.n && h.p[h.n - 1] == '.')
+		h.n--;
+	return host_name_fault(h) ? "has a host that is neither a name nor an address" : NULL;
 }
 
 static const char *read_host(Url *u)
