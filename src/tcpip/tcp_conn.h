@@ -203,6 +203,7 @@ struct TcpConn {
 	bool released;
 	uint8_t ttl, tos;  /* ours */
 	uint16_t icmp;	   /* 256 * type + code of the last ICMP error, 0: none */
+	Ip icmp_from;	   /* who sent it */
 	int64_t created_ns;
 	TcpTimes times;
 

@@ -168,6 +168,7 @@ IcmpVerdict tcp_icmp_error(NetStack *s, int64_t now_ns, const IcmpError *e)
 	if (e->klass == ICMP_TOO_BIG)
 		return too_big(c, now_ns, e);
 	c->icmp = (uint16_t)(e->type << 8 | e->code);
+	c->icmp_from = e->reporter;
 	/* RFC 5927 5.2: on a live connection no error ends it, or anybody could; while connecting, one
 	 * that will not pass does (RFC 9293 3.9.2.2), others count when time is up (RFC 5461). */
 	if (e->klass == ICMP_HARD && (c->state == TCP_SYN_SENT || c->state == TCP_SYN_RECEIVED))

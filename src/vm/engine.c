@@ -423,6 +423,7 @@ static BuiltinFn *const net_funcs[BI_N] = {
 	[BI_at_ttl] = bi_at_ttl,
 	[BI_own_port] = bi_own_port,
 	[BI_mtu] = bi_mtu,
+	[BI_icmp_word] = bi_icmp_word,
 	[BI_mpls] = bi_mpls,
 	[BI_resolver] = bi_resolver,
 	[BI_warn] = bi_warn,

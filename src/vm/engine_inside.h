@@ -378,6 +378,6 @@ BuiltinFn bi_connect, bi_listen, bi_datagram, bi_load;
 extern BuiltinFn *const net_methods[M_N];
 extern AttrFn *const net_attrs[A_N];
 SetAttrFn net_set_attr;
-BuiltinFn bi_at_ttl, bi_own_port, bi_mtu, bi_mpls, bi_resolver, bi_loss, bi_jitter, bi_warn, bi_fail;
+BuiltinFn bi_at_ttl, bi_own_port, bi_mtu, bi_icmp_word, bi_mpls, bi_resolver, bi_loss, bi_jitter, bi_warn, bi_fail;
 
 #endif

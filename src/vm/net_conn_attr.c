@@ -38,6 +38,7 @@ static Value span(int64_t ns)
 	X(rttvar, span(c->rttvar_ns))                                                                \
 	X(rto, span(c->rto_ns))                                                                      \
 	X(rtt, span(c->handshake_ns))                                                                \
+	X(reporter, vm_ip(vm, c->icmp_from))                                                         \
 	X(mss, val_int(c->snd_mss))                                                                  \
 	X(mtu, val_int(c->mtu))                                                                      \
 	X(retransmits, val_int((int64_t)c->out.fast + c->out.rto + c->out.tlp + c->out.syn_retries)) \
@@ -92,6 +93,21 @@ static bool a_error(Vm *vm, Value self, Value *ret)
 		*ret = vm_str(vm, str_c(l->why));
 	else if (l->tcp && l->tcp->error != TCP_ERR_NONE)
 		*ret = vm_str(vm, str_c(tcp_error_text(l->tcp->error)));
+	return true;
+}
+
+static bool a_icmp(Vm *vm, Value self, Value *ret)
+{
+	const TcpConn *c = live_self(self)->tcp;
+	Sb said = sb(vm_scratch(vm));
+
+	if (!c || !c->icmp)
+		return true;
+	uint8_t type = (uint8_t)(c->icmp >> 8), code = (uint8_t)c->icmp;
+
+	wire_icmp_word(c->dst.v, type, code, &said);
+	sb_printf(&said, " (type %u code %u)", type, code);
+	*ret = vm_str(vm, sb_done(&said));
 	return true;
 }
 
@@ -274,6 +290,7 @@ AttrFn *const net_attrs[A_N] = {
 	[A_CONN_state] = a_state,
 	[A_CONN_eof] = a_eof,
 	[A_CONN_error] = a_error,
+	[A_CONN_icmp] = a_icmp,
 	[A_CONN_src] = a_src,
 	[A_CONN_dst] = a_dst,
 	[A_CONN_sport] = a_sport,

@@ -78,6 +78,24 @@ bool bi_mtu(Vm *vm, const Value *args, uint32_t n, Value *ret)
 	return true;
 }
 
+bool bi_icmp_word(Vm *vm, const Value *args, uint32_t n, Value *ret)
+{
+	WirePacket *w = arena_new(vm_scratch(vm), WirePacket);
+	const WireLayer *l;
+
+	(void)n;
+	if (args[0].tag != VAL_PACKET)
+		return vm_fail_type(vm, "a packet", args[0]);
+	packet_view(vm, val_packet(args[0]), w);
+	if (!(l = wire_find(w, WIRE_ICMP)) && !(l = wire_find(w, WIRE_ICMPV6)))
+		return true;
+	Sb word = sb(vm_scratch(vm));
+	/* type and code are the first fields of both */
+	wire_icmp_word(l->proto->id == WIRE_ICMP ? 4 : 6, (uint8_t)wire_num(l, 0), (uint8_t)wire_num(l, 1), &word);
+	*ret = vm_str(vm, sb_done(&word));
+	return true;
+}
+
 bool bi_mpls(Vm *vm, const Value *args, uint32_t n, Value *ret)
 {
 	WirePacket *w = arena_new(vm_scratch(vm), WirePacket);

@@ -127,3 +127,41 @@ unsigned wire_icmp_mpls(const WirePacket *p, WireMpls *ret, unsigned max)
 	}
 	return n;
 }
+
+enum { ANY_CODE = -1 };
+
+static const struct {
+	uint8_t v, type;
+	int code;
+	const char *word;
+} words[] = {
+	{ 4, 0, ANY_CODE, "echo-reply" },
+	{ 4, 3, 0, "net-unreachable" },
+	{ 4, 3, 1, "host-unreachable" },
+	{ 4, 3, 2, "protocol-unreachable" },
+	{ 4, 3, 3, "port-unreachable" },
+	{ 4, 3, 4, "fragmentation-needed" },
+	{ 4, 3, 9, "prohibited" },
+	{ 4, 3, 10, "prohibited" },
+	{ 4, 3, 13, "prohibited" },
+	{ 4, 3, ANY_CODE, "unreachable" },
+	{ 4, 11, ANY_CODE, "time-exceeded" },
+	{ 6, 1, 1, "prohibited" },
+	{ 6, 1, 4, "port-unreachable" },
+	{ 6, 1, 5, "prohibited" }, /* RFC 4443 3.1: 5 and 6 refine 1 */
+	{ 6, 1, 6, "prohibited" },
+	{ 6, 1, ANY_CODE, "unreachable" },
+	{ 6, 2, ANY_CODE, "fragmentation-needed" },
+	{ 6, 3, ANY_CODE, "time-exceeded" },
+	{ 6, 129, ANY_CODE, "echo-reply" },
+};
+
+void wire_icmp_word(uint8_t v, uint8_t type, uint8_t code, Sb *out)
+{
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (words[i].v == v && words[i].type == type && (words[i].code == code || words[i].code == ANY_CODE)) {
+			sb_cstr(out, words[i].word);
+			return;
+		}
+	sb_printf(out, v == 4 ? "icmp-%u" : "icmpv6-%u", type);
+}

@@ -275,6 +275,10 @@ WireCsum wire_check(const WirePacket *p, unsigned layer);
  * (and read as 0), and so is a reason. */
 bool wire_quoted(const WirePacket *p, Arena *a, WirePacket *ret);
 
+/* What a message of ICMP or ICMPv6 (v 4 or 6) says, in a word: "host-unreachable",
+ * "prohibited", "time-exceeded", "icmp-5". */
+void wire_icmp_word(uint8_t v, uint8_t type, uint8_t code, Sb *out);
+
 /* RFC 4950: one entry of the label stack that a router reports. */
 typedef struct WireMpls {
 	uint32_t label;

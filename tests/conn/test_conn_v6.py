@@ -107,3 +107,28 @@ c.send("on")
 print(c.recv(), c.state)
 """, installed=POLICY).ok()
     assert got.lines[-1] == 'b"on" established' and "A True" in got.lines, got.said
+
+
+# nft's word -> ours, by RFC 792 and RFC 4443
+REJECTS = {
+    "icmp net-unreachable": "net-unreachable (type 3 code 0)", "icmp host-unreachable": "host-unreachable (type 3 code 1)",
+    "icmp prot-unreachable": "protocol-unreachable (type 3 code 2)", "icmp port-unreachable": "port-unreachable (type 3 code 3)",
+    "icmp net-prohibited": "prohibited (type 3 code 9)", "icmp host-prohibited": "prohibited (type 3 code 10)",
+    "icmp admin-prohibited": "prohibited (type 3 code 13)",
+    "icmpv6 no-route": "unreachable (type 1 code 0)", "icmpv6 admin-prohibited": "prohibited (type 1 code 1)",
+    "icmpv6 addr-unreachable": "unreachable (type 1 code 3)", "icmpv6 port-unreachable": "port-unreachable (type 1 code 4)",
+}
+
+
+def test_what_an_icmp_error_said_of_it(lab):
+    us, dst = lab.hosts("us", "dst")
+    lab.link(us, dst, "10.60.0.1/24 fd00:60::1/64", "10.60.0.2/24 fd00:60::2/64")
+    rules = "".join(f"meta nfproto ipv{6 if '6' in kind else 4} tcp dport {port} reject with {kind.replace(' ', ' type ')}\n"
+                    for port, kind in enumerate(REJECTS, 1000))
+    dst.nft("table inet t { chain in { type filter hook input priority 0; policy accept;\n" + rules + "}\n}")
+    lab.warm(us)
+    peers = [(f'"{"fd00:60::2" if "6" in kind else "10.60.0.2"}", {port}') for port, kind in enumerate(REJECTS, 1000)]
+    program = "".join(f"c = connect({peer}, timeout=300ms)\nprint(c.state, c.icmp, c.reporter)\n" for peer in peers)
+    got = us.sonde(program + 'c = connect("10.60.0.2", 9)\nprint(c.state, c.icmp, c.reporter)\n', installed='reach("10.60.0.0/24", "fd00:60::/64", tcp=[9, (1000, 1010)])\n', timeout=60).ok()
+    assert got.lines == [f"unreachable {word} {'fd00:60::2' if '6' in kind else '10.60.0.2'}" for kind, word in REJECTS.items()] \
+        + ["refused - -"]
