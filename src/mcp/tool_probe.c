@@ -73,6 +73,15 @@ Text run_text(json_t *run)
 /* A value as one reads it: numbers without needless digits. */
 static void add_value(Text *t, const json_t *v)
 {
+	json_t *one;
+	size_t i;
+
+	json_array_foreach (v, i, one) {
+		text_add(t, "%s", i ? " " : "");
+		add_value(t, one);
+	}
+	if (json_is_array(v))
+		return;
 	if (json_is_string(v))
 		text_add(t, "%s", json_string_value(v));
 	else if (json_is_integer(v))
@@ -317,11 +326,12 @@ json_t *probe_window(const struct timespec *start)
 	return json_pack("{s:s, s:f}", "start", when, "seconds", (double)(long)(took * 1000) / 1000);
 }
 
+static const char *const used[] = { "packets", "bytes", "syn" };
+
 static json_t *bounds(json_t *run)
 {
 	json_t *gate = json_object_get(json_object_get(run, "stats"), "gate");
 	json_t *budget = json_object_get(json_object_get(run, "manifest"), "budget"), *b = json_object();
-	const char *const used[] = { "packets", "bytes", "syn" };
 
 	for (unsigned i = 0; i < 3; i++)
 		if (json_object_get(gate, used[i]))
@@ -383,12 +393,7 @@ static void add_facts(Text *t, const json_t *evidence)
 		if (json_is_array(v) && json_is_object(json_array_get(v, 0)))
 			continue;
 		text_add(t, "%s%s ", between, key);
-		if (!json_is_array(v))
-			add_value(t, v);
-		json_array_foreach (v, i, one) {
-			text_add(t, "%s", i ? " " : "");
-			add_value(t, one);
-		}
+		add_value(t, v);
 		between = ", ";
 	}
 	json_array_foreach (json_object_get(evidence, "hops"), i, one) {
@@ -423,11 +428,12 @@ static void say_text(const Finding *f, ToolResult *ret_r)
 		text_add(&t, "next: %s\n", json_string_value(one));
 	json_array_foreach (f->warnings, i, one)
 		text_add(&t, "warning: %s\n", json_string_value(one));
-	text_add(&t, "from %s %s %s via %s to %s, %s, %.3f s, ", member(f->vantage, "host"), member(f->vantage, "interface"),
+	text_add(&t, "from %s %s %s via %s to %s, %s, %.3f s", member(f->vantage, "host"), member(f->vantage, "interface"),
 		 member(f->vantage, "source"), member(f->vantage, "gateway"), member(f->vantage, "address"), member(f->window, "start"),
 		 json_real_value(json_object_get(f->window, "seconds")));
-	add_facts(&t, f->bounds);
-	text_add(&t, "finding %s", f->id);
+	for (unsigned k = 0; k < 3; k++)
+		text_add(&t, ", %s %lld", used[k], (long long)json_integer_value(json_object_get(f->bounds, used[k])));
+	text_add(&t, "\nfinding %s", f->id);
 	tool_text(ret_r, t.p ? t.p : "");
 	free(t.p);
 	if (!json_array_size(f->peer))
@@ -465,7 +471,8 @@ static void conclude(Finding *f, json_t *run, const Call *c, const struct timesp
 		Text step = { 0 };
 
 		expand(f, say->next[k], &step);
-		json_array_append_new(f->steps, json_string(step.p ? step.p : ""));
+		if (step.n)
+			json_array_append_new(f->steps, json_string(step.p));
 		free(step.p);
 	}
 	f->warnings = warnings(run);

@@ -7,6 +7,8 @@
 #include "mcp/tools_inside.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +59,31 @@ static bool bad_target(Params *p, const char *name, ToolResult *ret_r)
 	return why;
 }
 
+/* What templates may name beside the arguments, none of which it may replace: parameters point into
+ * them.  A step that comes out empty is none. */
+__attribute__((format(printf, 3, 4))) static void say(Params *p, const char *name, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	json_object_set_new(p->args, name, json_vsprintf(fmt, ap));
+	va_end(ap);
+}
+
+/* The target as a URL writes it. */
+static void say_authority(Params *p)
+{
+	const char *target = args_text(p->tool, p->args, "target");
+
+	say(p, "authority", strchr(target, ':') ? "[%s]" : "%s", target);
+}
+
+/* A port to compare with. */
+static void say_other_port(Params *p)
+{
+	say(p, "other_port", args_int(p->tool, p->args, "port") == 443 ? "80" : "443");
+}
+
 static bool go(Call *c, Params *p, const Probe *probe, ToolResult *ret_r)
 {
 	return probe_run(c, p->tool, probe, p->args, p->p, p->n, ret_r);
@@ -85,6 +112,9 @@ bool work_tcp_reachability(Call *c, const Tool *t, json_t *args, ToolResult *ret
 	add_text(&p, "target", args_text(t, args, "target"));
 	add_int(&p, "port", "port");
 	add_ms(&p, "timeout", "timeout_ms");
+	say(&p, "scheme", args_int(t, args, "port") % 1000 == 443 ? "https" : "http"); /* 443, 8443 */
+	say_authority(&p);
+	say_other_port(&p);
 	return go(c, &p, &probe_tcp_reachability, ret_r);
 }
 
@@ -103,45 +133,33 @@ bool work_traceroute_host(Call *c, const Tool *t, json_t *args, ToolResult *ret_
 	add_text(&p, "proto", proto);
 	add_int(&p, "port", "port");
 	add_int(&p, "max_hops", "max_hops");
+	say_other_port(&p);
+	if (strcmp(proto, "tcp") != 0) /* of a service */
+		json_object_set_new(args, "port", json_integer(443));
 	return go(c, &p, &probe_traceroute_host, ret_r);
-}
-
-/* The first server of a resolv.conf that is no stub on this host itself. */
-static bool server_in(const char *path, char out[64])
-{
-	FILE *f = fopen(path, "re");
-	char line[256];
-	bool found = false;
-
-	if (!f)
-		return false;
-	while (!found && fgets(line, sizeof line, f))
-		found = sscanf(line, " nameserver %63s", out) == 1 && !address_fault(out) && strncmp(out, "127.", 4) != 0 &&
-			strcmp(out, "::1") != 0;
-	fclose(f);
-	return found;
 }
 
 bool work_resolve_dns(Call *c, const Tool *t, json_t *args, ToolResult *ret_r)
 {
 	const char *name = args_text(t, args, "name"), *server = args_text(t, args, "server"), *why = name_fault(name);
+	const char *type = args_text(t, args, "type"), *zone = strchr(name, '.');
 	Params p = { .tool = t, .args = args };
-	char own[64];
 
 	if (why)
 		return args_refuse(t, ret_r, "name %s", why);
 	if (server && (why = address_fault(server)))
 		return args_refuse(t, ret_r, "server %s", why);
-	if (!server) {
-		if (!server_in("/etc/resolv.conf", own) && !server_in("/run/systemd/resolve/resolv.conf", own))
-			return args_refuse(t, ret_r, "this host names no resolver of its own: server is needed");
-		json_object_set_new(args, "server", json_string(own));
-	}
 	json_object_set(args, "target", json_object_get(args, "name"));
 	add_text(&p, "name", name);
-	add_text(&p, "type", args_text(t, args, "type"));
-	add_text(&p, "server", args_text(t, args, "server"));
+	add_text(&p, "type", type);
+	if (server) /* else the gate chooses, and the program tells whom */
+		add_text(&p, "server", server);
 	add_bool(&p, "tcp");
+	if (!json_object_get(args, "type"))
+		say(&p, "type", "%s", type);
+	say(&p, "other_type", strcmp(type, "A") == 0 ? "AAAA" : "A");
+	say(&p, "zone", "%s", zone ? zone + 1 : name);
+	say(&p, "own", server ? "resolve_dns {\"name\":\"%s\",\"type\":\"%s\"}: what this host's own resolver says" : "", name, type);
 	return go(c, &p, &probe_resolve_dns, ret_r);
 }
 
@@ -158,6 +176,10 @@ bool work_tls_check(Call *c, const Tool *t, json_t *args, ToolResult *ret_r)
 	add_text(&p, "target", args_text(t, args, "target"));
 	add_int(&p, "port", "port");
 	add_text(&p, "name", args_text(t, args, "server_name"));
+	say_authority(&p);
+	say_other_port(&p);
+	say(&p, "lookup", name_fault(args_text(t, args, "server_name")) ? "" : "resolve_dns {\"name\":\"%s\"}: whether the name leads to this server",
+	    args_text(t, args, "server_name"));
 	return go(c, &p, &probe_tls_check, ret_r);
 }
 
@@ -184,6 +206,19 @@ static void split_url(json_t *args, const char *url)
 	json_object_set_new(args, "port", json_integer(port));
 }
 
+/* What to ask next of the same server: its root, and its certificate. */
+static void say_urls(Params *p, const char *url)
+{
+	const char *host = args_text(p->tool, p->args, "host"), *path = strstr(url, "://") + 3;
+	int root = (int)(path - url + (ptrdiff_t)strcspn(path, "/?"));
+	json_t *name = host ? json_sprintf(",\"host\":\"%s\"", host) : json_string("");
+
+	say(p, "root", strlen(url) > (size_t)root + 1 ? "http_probe {\"url\":\"%.*s/\"%s}: its root, to compare" : "", root, url,
+	    json_string_value(name));
+	say(p, "server_name", "%s", host ? host : args_text(p->tool, p->args, "target"));
+	json_decref(name);
+}
+
 bool work_http_probe(Call *c, const Tool *t, json_t *args, ToolResult *ret_r)
 {
 	const char *url = args_text(t, args, "url"), *why = url_fault(url);
@@ -194,6 +229,8 @@ bool work_http_probe(Call *c, const Tool *t, json_t *args, ToolResult *ret_r)
 	if (args_text(t, args, "host") && bad_target(&p, "host", ret_r))
 		return true;
 	split_url(args, url);
+	say_urls(&p, url);
+	say_other_port(&p);
 	add_text(&p, "url", url);
 	add_text(&p, "method", args_text(t, args, "method"));
 	if (args_text(t, args, "host"))

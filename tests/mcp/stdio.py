@@ -24,8 +24,8 @@ class Stdio:
         threading.Thread(target=self._read, daemon=True).start()
         threading.Thread(target=self._read_err, daemon=True).start()
         node.lab.keep(self)
-        self.request("initialize", {"protocolVersion": version, "capabilities": capabilities or {},
-                                    "clientInfo": {"name": "test", "version": "1"}})
+        self.initialized = self.request("initialize", {"protocolVersion": version, "capabilities": capabilities or {},
+                                                       "clientInfo": {"name": "test", "version": "1"}})
         self.notify("notifications/initialized")
 
     def _read(self):

@@ -54,8 +54,8 @@ def test_each_tool_and_verdict_is_one():
     assert tools == {p.name.split(".")[1] for p in (ROOT / "doc" / "mcp").glob("tool.*.input.json")}
     for names, told in rows:
         for verdict in re.findall(r"\b[A-Z]+_[A-Z_]+\b|\b(?:ALIVE|OPEN|RESET|REACHED|INCOMPLETE|UNREACHABLE)\b", told):
-            probe = ROOT / "src" / "mcp" / "probes" / (re.search(r"\w+", names)[0] + ".sonde")
-            assert f"verdict {verdict}" in probe.read_text(), (names, verdict)
+            schema = ROOT / "doc" / "mcp" / f"tool.{re.search(r'[a-z_]+', names)[0]}.output.json"
+            assert f'"{verdict}"' in schema.read_text(), (names, verdict)
 
 
 @pytest.fixture(scope="module")

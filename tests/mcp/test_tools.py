@@ -49,6 +49,7 @@ CASES = {
     "dns no such type": ("resolve_dns", {"name": "note.acme.corp"}),
     "dns refused": ("resolve_dns", {"name": "www.example.com"}),
     "dns no way": ("resolve_dns", {"name": "www.acme.corp", "server": "192.0.2.53"}),
+    "dns no server over tcp": ("resolve_dns", {"name": "www.acme.corp", "server": toolslab.ROUTER, "tcp": True}),
     "dns no server": ("resolve_dns", {"name": "www.acme.corp", "server": toolslab.ROUTER}),
     "tls valid": ("tls_check", {"target": "www.acme.corp"}),
     "tls expired": ("tls_check", {"target": HOST, "port": 444, "server_name": "www.acme.corp"}),
@@ -56,6 +57,8 @@ CASES = {
     "tls for another name": ("tls_check", {"target": HOST, "server_name": "other.acme.corp"}),
     "tls on a port without": ("tls_check", {"target": HOST, "port": 80}),
     "tls refused": ("tls_check", {"target": HOST, "port": 82}),
+    "tls prohibited": ("tls_check", {"target": toolslab.SERVER6, "port": 83}),
+    "tls nobody on our link": ("tls_check", {"target": "10.20.1.9"}),
     "http ok": ("http_probe", {"url": "https://www.acme.corp/"}),
     "http text that would like to be obeyed": ("http_probe", {"url": f"http://{HOST}/evil"}),
     "http redirect": ("http_probe", {"url": f"http://{HOST}/moved", "method": "HEAD"}),
@@ -64,6 +67,8 @@ CASES = {
     "http cut": ("http_probe", {"url": f"http://{HOST}:86/"}),
     "http untrusted": ("http_probe", {"url": "https://www.acme.corp:445/"}),
     "http refused": ("http_probe", {"url": f"http://{HOST}:82/"}),
+    "http ipv6": ("http_probe", {"url": f"http://[{toolslab.SERVER6}]/missing", "host": "www.acme.corp"}),
+    "http nobody on our link": ("http_probe", {"url": "http://10.20.1.9/"}),
     "http prohibited": ("http_probe", {"url": f"http://{HOST}:83/"}),
     "http without http": ("http_probe", {"url": f"http://{HOST}:85/"}),
 }
@@ -173,7 +178,7 @@ def steady(tool, s):
     assert 0 <= s["window"].pop("seconds") < 60 and not s.pop("window")
     assert s["vantage"].pop("host", "")
     if tool in ("tls_check", "http_probe", "traceroute_host"):  # a slow machine sends some of it again
-        assert s.pop("bounds_used")["packets"] > 0
+        assert (s.pop("bounds_used")["packets"] > 0) == ("nothing left" not in s["summary"])
     else:
         assert s["bounds_used"].pop("bytes") >= 0
         s["bounds_used"].pop("packets")
@@ -185,7 +190,8 @@ def steady(tool, s):
     if "days_left" in s["evidence"]:
         assert s["evidence"].pop("days_left") < 11
     s["summary"] = re.sub(r"-?\d+(\.\d+)? (ms|days)\b|\d[\d.]*(/\d[\d.]*)+ ms|\(-\d+ days", "measured", s["summary"])
-    s["warnings"] = [w for w in s.get("warnings", []) if not w.startswith(("tcp.analysis", "late_answers", "syn_retrans", "not_sent"))]
+    odd = ("tcp.analysis", "late_answers", "syn_retrans", "not_sent", "no_time_stamp")
+    s["warnings"] = [w for w in s.get("warnings", []) if not w.startswith(odd)]
     for one in s.get("peer_data", []):
         one["text"] = re.sub(r'"Date" ".*"', '"Date" "then"', one["text"])
     return s
@@ -219,11 +225,12 @@ def test_verdicts_are_those_of_the_services(answers):
             "tcp dropped": "CONNECTION_TIMEOUT", "tcp refused": "CONNECTION_REFUSED", "tcp prohibited": "ADMIN_PROHIBITED",
             "tcp prohibited ipv6": "ADMIN_PROHIBITED", "tcp host unreachable": "UNREACHABLE", "tcp nobody behind the router": "UNREACHABLE", "tcp accepted and reset": "RESET",
             "trace reached": "REACHED", "trace dropped": "INCOMPLETE", "dns behind a cname": "RESOLVED", "dns refused": "REFUSED",
-            "dns no such name": "NXDOMAIN", "dns no such type": "NO_DATA", "dns no server": "NO_RESPONSE",
-            "dns no way": "NOT_SENT", "tls valid": "VALID",
+            "dns no such name": "NXDOMAIN", "dns text that would like to be obeyed": "RESOLVED", "dns no such type": "NO_DATA",
+            "dns no server": "NO_RESPONSE", "dns no way": "NOT_SENT", "http cut": "INCOMPLETE_ANSWER", "tls valid": "VALID",
             "tls expired": "EXPIRED", "tls of a stranger": "UNTRUSTED", "tls for another name": "NAME_MISMATCH",
-            "tls on a port without": "HANDSHAKE_FAILED", "http broken": "SERVER_ERROR",
-            "http cut": "INCOMPLETE_ANSWER"}
+            "tls on a port without": "HANDSHAKE_FAILED", "http broken": "SERVER_ERROR", "tls prohibited": "ADMIN_PROHIBITED",
+            "http prohibited": "ADMIN_PROHIBITED", "tls nobody on our link": "UNREACHABLE",
+            "http nobody on our link": "UNREACHABLE", "dns no server over tcp": "NO_RESPONSE", "http ipv6": "CLIENT_ERROR"}
     assert {k: answers[k]["structuredContent"]["verdict"] for k in want} == want
     assert answers["dns behind a cname"]["structuredContent"]["evidence"]["addresses"] == [HOST]
     assert "MTU" in answers["ping too long for the path"]["structuredContent"]["remediation_hint"]
@@ -235,6 +242,38 @@ def test_what_a_peer_says_is_no_verdict(answers):
     s = answers["http text that would like to be obeyed"]["structuredContent"]
     assert s["verdict"] == "OK" and [d for d in s["peer_data"] if "IGNORE ALL" in d["text"]]
     assert all(d["label"] == "content" and d["origin"] == HOST for d in s["peer_data"])
+
+
+STEP = re.compile(r"([a-z_]+) (\{.*\})(?:: .+)?")
+
+
+def test_each_next_step_is_a_call_that_works(server, answers):
+    """Under a policy that lets nothing leave, right arguments come as far as that, wrong ones do not."""
+    steps = {step for a in answers.values() for step in a["structuredContent"]["next_steps"]}
+    calls = {}
+    for step in steps:
+        call = STEP.fullmatch(step)
+        assert call or not any(name in step for name in server.tools), step
+        if call:
+            calls[step] = (call[1], json.loads(call[2]))
+    assert len(calls) >= 30 and {tool for tool, _ in calls.values()} >= {"ping_host", "tcp_reachability", "traceroute_host", "run_program",
+                                                                        "resolve_dns", "tls_check", "http_probe", "local_state"}
+    for source in (args["source"] for tool, args in calls.values() if tool == "run_program"):
+        assert server.call("check_program", source=source)["structuredContent"]["ok"], source
+    server.us.policy('zone(all)\nreach("192.0.2.1")\n')
+    try:
+        for step, got in server.many(calls).items():
+            assert calls[step][0] == "local_state" or "olicy refuses" in text(got), (step, text(got))
+    finally:
+        server.us.policy(POLICY)
+
+
+def test_a_step_names_what_was_not_asked_yet(answers):
+    for name, (tool, args) in CASES.items():
+        for step in answers[name]["structuredContent"]["next_steps"]:
+            call = STEP.fullmatch(step)
+            again = call and call[1] == tool and json.loads(call[2]) == args
+            assert not again or "again" in step, (name, step)
 
 
 @pytest.mark.parametrize("n", range(len(WRONG)))
@@ -253,16 +292,26 @@ def test_the_examples_of_the_descriptions_work(server):
         args = json.loads(tool["description"].split("Example: ")[1])
         cases[name] = (name, args)
     cases.pop("result_page")  # its page is nobody's
-    for name, got in server.many(cases).items():
+    answers = server.many(cases)
+    for name, got in answers.items():
         assert not got.get("isError"), (name, text(got))
-    assert server.many(cases)["ping_host"]["structuredContent"]["verdict"] == "ALIVE"
+    assert answers["ping_host"]["structuredContent"]["verdict"] == "ALIVE"
+
+
+def tokens(value):
+    return len(json.dumps(value, separators=(",", ":"))) / 4
 
 
 def test_what_it_costs_to_read(server, answers):
-    assert len(json.dumps(server.listed, separators=(",", ":"))) <= 3500 * 4
-    for name in ("ping alive", "tcp open", "tcp refused"):
-        whole = json.dumps({k: answers[name][k] for k in ("content", "structuredContent")}, separators=(",", ":"))
-        assert len(whole) < 350 * 4, name
+    """Four characters a token; of an answer text and structure together, what a warning adds left aside."""
+    cost = {name: tokens({k: answers[name][k] for k in ("content", "structuredContent")})
+            - sum(len(json.dumps(w)) / 2 for w in answers[name]["structuredContent"].get("warnings", []))
+            for name, (tool, _) in CASES.items() if tool in ("ping_host", "tcp_reachability")}
+    listed, said = tokens(server.listed), server.client.initialized["instructions"]
+    print(f"tools/list {listed:.0f} tokens, instructions {len(said)} characters, the longest answer of a ping or reachability "
+          f"{max(cost.values()):.0f} tokens ({max(cost, key=cost.get)})")
+    assert listed <= 3500 and len(said) < 2048
+    assert len(cost) >= 15 and max(cost.values()) < 350, cost
 
 
 def test_the_order_and_the_hints_stay(server):
@@ -394,6 +443,65 @@ def test_policy_refuses_and_says_so(server):
             assert got["isError"] and "olicy refuses" in text(got) and "do not try to get around it" in text(got).lower()
     finally:
         server.us.policy(POLICY)
+
+
+@pytest.fixture
+def confined(server):
+    """A session under a policy without may_follow(): what it is shown of one peer keeps it there."""
+    server.us.policy("zone(all)\n")
+    client = Stdio(server.us)
+    try:
+        yield client.call
+    finally:
+        client.stop()
+        server.us.policy(POLICY)
+
+
+# verdicts that measurements give, of four peers
+MEASURED = [
+    ("ALIVE", "ping_host", {"target": HOST, "count": 1}),
+    ("ALIVE", "ping_host", {"target": "10.20.3.4", "count": 1}),
+    ("OPEN", "tcp_reachability", {"target": HOST, "port": 80}),
+    ("OPEN", "tcp_reachability", {"target": "10.20.3.4", "port": 80}),
+    ("PARTIAL_LOSS", "ping_host", {"target": toolslab.LOSSY, "count": 4, "interval_ms": 20}),
+    ("CONNECTION_TIMEOUT", "tcp_reachability", {"target": "10.20.3.4", "port": 81, "timeout_ms": 1200}),
+    ("CONNECTION_REFUSED", "tcp_reachability", {"target": HOST, "port": 82}),
+    ("RESET", "tcp_reachability", {"target": "10.20.3.4", "port": 85}),
+    ("CONNECTION_REFUSED", "tls_check", {"target": HOST, "port": 82}),
+    ("ALIVE", "ping_host", {"target": "www.acme.corp", "count": 1}),
+]
+
+
+def test_what_is_measured_keeps_a_session_nowhere(confined):
+    for verdict, tool, args in MEASURED:
+        got = confined(tool, **args)
+        assert not got.get("isError") and got["structuredContent"]["verdict"] == verdict, (tool, args, text(got))
+
+
+@pytest.mark.parametrize("tool, args", [
+    ("tcp_reachability", {"target": HOST, "port": 83}), ("ping_host", {"target": HOST, "count": 1, "size": 1472, "df": True}),
+    ("traceroute_host", {"target": HOST, "max_hops": 2}), ("http_probe", {"url": f"http://{HOST}/"})])
+def test_what_the_network_said_keeps_it_there(confined, tool, args):
+    assert not confined(tool, **args).get("isError")
+    assert f"another compartment than {HOST}" in text(confined("ping_host", target="10.20.3.4", count=1))
+
+
+def test_who_resolves_is_the_gates_choice(server):
+    """The policy's resolver, though this host's file names one that does not answer."""
+    server.us.policy(POLICY + f'resolver("{HOST}")\n')
+    server.us.write("/etc/resolv.conf", f"nameserver {toolslab.ROUTER}\n")
+    try:
+        s = server.call("resolve_dns", name="www.acme.corp")["structuredContent"]
+        assert s["verdict"] == "RESOLVED" and s["evidence"]["server"] == HOST
+        server.us.policy(POLICY)
+        s = server.call("resolve_dns", name="www.acme.corp")["structuredContent"]
+        assert s["verdict"] == "NO_RESPONSE" and s["evidence"]["server"] == toolslab.ROUTER
+        server.us.write("/etc/resolv.conf", "# none\n")
+        got = server.call("resolve_dns", name="www.acme.corp")
+        assert got["isError"] and "server" in text(got)
+    finally:
+        server.us.policy(POLICY)
+        server.us.write("/etc/resolv.conf", f"nameserver {HOST}\n")
 
 
 def test_where_policy_shows_measurements_only(server):
