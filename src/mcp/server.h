@@ -56,8 +56,7 @@ typedef struct ServerOptions {
 int server_main(Mcp *m, int argc, char **argv);
 
 /* Before there are threads: what this process may still do (sys/sandbox.h).  Files are read
- * in the folders of these two (NULL: none), and what tells the host's resolver.  False
- * after saying why it is not to be had. */
+ * in the folders of these two (NULL: none).  False after saying why it is not to be had. */
 bool server_close_in(const char *one, const char *two);
 
 /* What server_main() does before it serves: secret, sessions, handles.  False: no memory. */
