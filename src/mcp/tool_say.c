@@ -202,6 +202,7 @@ static const ProbeFact http_fact[] = {
 };
 
 static const ProbeSay http_say[] = {
+	{ "OK", "longer than max", "status $status, first byte after $first_byte_ms ms; of the body $body_bytes bytes were read", "", { 0 } },
 	{ "OK", NULL, "status $status, first byte after $first_byte_ms ms", "", { 0 } },
 	{ "INCOMPLETE_ANSWER", NULL, "status $status, but the answer stops after $body_bytes bytes of body: $reason",
 	  "Small packets pass: a path that drops large ones in silence, or an application that stalls or breaks off.",
