@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The path: what ICMP errors and the packets that they quote say about the way
- * between here and there.
+ * between here and there.  Whoever says it, it is of the peer that was asked
+ * (guardrails.md 5): who forwards our packets can write to it anyway.
  */
 #include "probe/expert_inside.h"
 
@@ -38,13 +39,13 @@ static const struct ErrorRow {
 	{ 6, PARAMETER_6, -1, WARN_PARAMETER },
 };
 
-static void check_error(Expert *e, const PacketId *answer)
+static void check_error(Expert *e, const PacketId *probe, const PacketId *answer)
 {
 	for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
 		const struct ErrorRow *r = &errors[i];
 
 		if (r->v == answer->v && r->type == answer->kind && (r->code < 0 || r->code == answer->code))
-			EXPERT_SAY(e, r->id, answer->src, "from %s: type %u, code %u", expert_ip_text(answer->src).s,
+			EXPERT_SAY(e, r->id, probe->dst, "from %s: type %u, code %u", expert_ip_text(answer->src).s,
 				   answer->kind, answer->code);
 	}
 }
@@ -71,11 +72,11 @@ static void check_author(Expert *e, const PacketId *probe, const PacketId *answe
 	bool no_port = is_error(answer, UNREACHABLE, 3, UNREACHABLE_6, 4) || (answer->v == 4 && is_error(answer, UNREACHABLE, 2, 0, 0));
 
 	if (!self && is_no_router(answer->src))
-		EXPERT_SAY(e, WARN_MARTIAN, answer->src, "an error about a packet to %s comes from %s", dst.s, by.s);
+		EXPERT_SAY(e, WARN_MARTIAN, probe->dst, "an error about a packet to %s comes from %s", dst.s, by.s);
 	if (!self && no_port)
-		EXPERT_SAY(e, WARN_PORT_BY_OTHER, answer->src, "%s says that a port of %s is closed", by.s, dst.s);
+		EXPERT_SAY(e, WARN_PORT_BY_OTHER, probe->dst, "%s says that a port of %s is closed", by.s, dst.s);
 	if (self && is_error(answer, TIME_EXCEEDED, 0, TIME_EXCEEDED_6, 0))
-		EXPERT_SAY(e, WARN_TTL_BY_DST, answer->src, "%s, for a packet to itself", by.s);
+		EXPERT_SAY(e, WARN_TTL_BY_DST, probe->dst, "%s, for a packet to itself", by.s);
 }
 
 /* RFC 1191 3: an MTU below 68 or one that the packet would have fitted is none. */
@@ -86,7 +87,7 @@ static void check_mtu(Expert *e, const PacketId *probe, const PacketId *answer)
 	uint32_t least = answer->v == 4 ? 68 : 1280;
 
 	if (needed && (mtu < least || mtu >= probe->ip_len))
-		EXPERT_SAY(e, WARN_FRAG_NEEDED, answer->src, "%s says %u for a packet of %u bytes",
+		EXPERT_SAY(e, WARN_FRAG_NEEDED, probe->dst, "%s says %u for a packet of %u bytes",
 			   expert_ip_text(answer->src).s, mtu, probe->ip_len);
 }
 
@@ -103,19 +104,19 @@ static void check_ip_fields(Expert *e, const PacketId *probe, const PacketId *q,
 	bool ports = has_ports(probe, q);
 
 	if (!ip_eq(q->src, probe->src) || (ports && q->a != probe->a))
-		EXPERT_SAY(e, WARN_NAT, by, "%s quotes %s port %u, sent was %s port %u", at.s, expert_ip_text(q->src).s,
+		EXPERT_SAY(e, WARN_NAT, probe->dst, "%s quotes %s port %u, sent was %s port %u", at.s, expert_ip_text(q->src).s,
 			   ports ? q->a : 0, expert_ip_text(probe->src).s, ports ? probe->a : 0);
 	if (q->tos >> 2 != probe->tos >> 2)
-		EXPERT_SAY(e, WARN_DSCP, by, "%s saw %u, sent was %u", at.s, q->tos >> 2, probe->tos >> 2);
+		EXPERT_SAY(e, WARN_DSCP, probe->dst, "%s saw %u, sent was %u", at.s, q->tos >> 2, probe->tos >> 2);
 	if ((q->tos & 3) != (probe->tos & 3))
-		EXPERT_SAY(e, WARN_ECN, by, "%s saw %u, sent was %u", at.s, q->tos & 3, probe->tos & 3);
+		EXPERT_SAY(e, WARN_ECN, probe->dst, "%s saw %u, sent was %u", at.s, q->tos & 3, probe->tos & 3);
 	if (probe->df && !q->df)
-		EXPERT_SAY(e, WARN_DF_CLEARED, by, "%s saw none", at.s);
+		EXPERT_SAY(e, WARN_DF_CLEARED, probe->dst, "%s saw none", at.s);
 	/* what the gate cut is quoted in pieces */
 	if (!q->fragment && q->ip_len != probe->ip_len)
-		EXPERT_SAY(e, WARN_REWRITTEN, by, "%s saw %u bytes, sent were %u", at.s, q->ip_len, probe->ip_len);
+		EXPERT_SAY(e, WARN_REWRITTEN, probe->dst, "%s saw %u bytes, sent were %u", at.s, q->ip_len, probe->ip_len);
 	else if (probe->v == 4 && q->ip_id != probe->ip_id)
-		EXPERT_SAY(e, WARN_REWRITTEN, by, "%s saw IP id %u, sent was %u", at.s, q->ip_id, probe->ip_id);
+		EXPERT_SAY(e, WARN_REWRITTEN, probe->dst, "%s saw IP id %u, sent was %u", at.s, q->ip_id, probe->ip_id);
 }
 
 static void check_tcp_fields(Expert *e, const PacketId *probe, const PacketId *q, Ip by)
@@ -125,25 +126,25 @@ static void check_tcp_fields(Expert *e, const PacketId *probe, const PacketId *q
 	bool known = q->have & HAVE_HEADER && a->have & TCPOPT_WHOLE && b->have & TCPOPT_WHOLE;
 
 	if (q->have & HAVE_EIGHT && q->seq != probe->seq)
-		EXPERT_SAY(e, WARN_SEQ, by, "%s saw %u, sent was %u", at.s, q->seq, probe->seq);
+		EXPERT_SAY(e, WARN_SEQ, probe->dst, "%s saw %u, sent was %u", at.s, q->seq, probe->seq);
 	if (!known)
 		return;
 	if (a->have & b->have & TCPOPT_MSS && a->mss != b->mss)
-		EXPERT_SAY(e, WARN_MSS, by, "%s saw %u, sent was %u", at.s, b->mss, a->mss);
+		EXPERT_SAY(e, WARN_MSS, probe->dst, "%s saw %u, sent was %u", at.s, b->mss, a->mss);
 	if (a->have != b->have || a->wscale != b->wscale || a->tsval != b->tsval || a->other != b->other)
-		EXPERT_SAY(e, WARN_OPTIONS, by, "%s saw%s%s%s%s, sent were%s%s%s%s", at.s,
+		EXPERT_SAY(e, WARN_OPTIONS, probe->dst, "%s saw%s%s%s%s, sent were%s%s%s%s", at.s,
 			   b->have & TCPOPT_MSS ? " MSS" : "", b->have & TCPOPT_WSCALE ? " WScale" : "",
 			   b->have & TCPOPT_SACKOK ? " SAckOK" : "", b->have & TCPOPT_STAMP ? " Timestamp" : "",
 			   a->have & TCPOPT_MSS ? " MSS" : "", a->have & TCPOPT_WSCALE ? " WScale" : "",
 			   a->have & TCPOPT_SACKOK ? " SAckOK" : "", a->have & TCPOPT_STAMP ? " Timestamp" : "");
 }
 
-static void check_quote_length(Expert *e, const PacketId *q, Ip by)
+static void check_quote_length(Expert *e, const PacketId *probe, const PacketId *q, Ip by)
 {
 	size_t header = q->packet.n - q->body.n;
 
 	if (q->ip_len >= header + QUOTE_LEAST && q->body.n < QUOTE_LEAST)
-		EXPERT_SAY(e, WARN_SHORT_QUOTE, by, "%s: %zu bytes behind the IP header", expert_ip_text(by).s, q->body.n);
+		EXPERT_SAY(e, WARN_SHORT_QUOTE, probe->dst, "%s: %zu bytes behind the IP header", expert_ip_text(by).s, q->body.n);
 }
 
 /* ---- who is met where ---- */
@@ -202,7 +203,7 @@ static void check_symmetry(Expert *e, const PacketId *probe, const PacketId *q, 
 	int back = expert_hops(answer->ttl), there = (int)probe->ttl - (int)q->ttl;
 
 	if (ip_eq(answer->src, probe->dst) && q->ttl && there >= 0 && back >= 0 && there != back)
-		EXPERT_SAY(e, WARN_ASYMMETRIC, answer->src, "%s: %d hops there, %d back", expert_ip_text(answer->src).s,
+		EXPERT_SAY(e, WARN_ASYMMETRIC, probe->dst, "%s: %d hops there, %d back", expert_ip_text(answer->src).s,
 			   there, back);
 }
 
@@ -212,13 +213,13 @@ void expert_quote(Expert *e, const PacketId *probe, const PacketId *answer)
 
 	if (!packet_id_quote(answer, &q))
 		return;
-	check_error(e, answer);
+	check_error(e, probe, answer);
 	check_author(e, probe, answer);
 	check_mtu(e, probe, answer);
 	check_ip_fields(e, probe, &q, answer->src);
 	if (probe->proto == PROTO_TCP)
 		check_tcp_fields(e, probe, &q, answer->src);
-	check_quote_length(e, &q, answer->src);
+	check_quote_length(e, probe, &q, answer->src);
 	if (is_error(answer, TIME_EXCEEDED, 0, TIME_EXCEEDED_6, 0)) {
 		check_hop(e, probe, answer);
 		check_loop(e, probe, answer);

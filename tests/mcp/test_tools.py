@@ -27,6 +27,8 @@ CASES = {
     "ping ipv6": ("ping_host", {"target": toolslab.SERVER6, "count": 1}),
     "ping lossy": ("ping_host", {"target": toolslab.LOSSY, "count": 6, "interval_ms": 50}),
     "ping nobody": ("ping_host", {"target": "10.20.2.9", "count": 1}),
+    "ping prohibited on the way": ("ping_host", {"target": "10.20.2.8", "count": 1}),
+    "tcp prohibited on the way": ("tcp_reachability", {"target": "10.20.2.8", "port": 80}),
     "ping too long for the path": ("ping_host", {"target": HOST, "size": 1472, "df": True, "count": 2}),
     "ping too long for our link": ("ping_host", {"target": HOST, "size": 1600, "df": True, "count": 1}),
     "tcp open": ("tcp_reachability", {"target": HOST, "port": 80}),
@@ -223,7 +225,8 @@ def test_verdicts_are_those_of_the_services(answers):
     """What the snapshots must not be wrong about, whoever wrote them."""
     want = {"ping alive": "ALIVE", "ping lossy": "PARTIAL_LOSS", "ping nobody": "NO_RESPONSE", "tcp open": "OPEN",
             "tcp dropped": "CONNECTION_TIMEOUT", "tcp refused": "CONNECTION_REFUSED", "tcp prohibited": "ADMIN_PROHIBITED",
-            "tcp prohibited ipv6": "ADMIN_PROHIBITED", "tcp host unreachable": "UNREACHABLE", "tcp nobody behind the router": "UNREACHABLE", "tcp accepted and reset": "RESET",
+            "tcp prohibited ipv6": "ADMIN_PROHIBITED", "tcp prohibited on the way": "ADMIN_PROHIBITED",
+            "tcp host unreachable": "UNREACHABLE", "tcp nobody behind the router": "UNREACHABLE", "tcp accepted and reset": "RESET",
             "trace reached": "REACHED", "trace dropped": "INCOMPLETE", "dns behind a cname": "RESOLVED", "dns refused": "REFUSED",
             "dns no such name": "NXDOMAIN", "dns text that would like to be obeyed": "RESOLVED", "dns no such type": "NO_DATA",
             "dns no server": "NO_RESPONSE", "dns no way": "NOT_SENT", "http cut": "INCOMPLETE_ANSWER", "tls valid": "VALID",
@@ -484,6 +487,20 @@ def test_what_is_measured_keeps_a_session_nowhere(confined):
 def test_what_the_network_said_keeps_it_there(confined, tool, args):
     assert not confined(tool, **args).get("isError")
     assert f"another compartment than {HOST}" in text(confined("ping_host", target="10.20.3.4", count=1))
+
+
+def test_what_a_router_said_is_of_whom_was_asked(server):
+    """The router lies outside of the network in which this session may go on."""
+    server.us.policy('zone(all)\nmay_follow("10.20.2.0/24", "10.20.2.0/24")\n')
+    client = Stdio(server.us)
+    try:
+        for tool, args in (("ping_host", {"count": 1}), ("tcp_reachability", {"port": 80}), ("traceroute_host", {"max_hops": 2})):
+            s = client.call(tool, target="10.20.2.8", **args)["structuredContent"]
+            assert toolslab.ROUTER in json.dumps(s["evidence"]), s
+        assert client.call("ping_host", target=HOST, count=1)["structuredContent"]["verdict"] == "ALIVE"
+    finally:
+        client.stop()
+        server.us.policy(POLICY)
 
 
 def test_who_resolves_is_the_gates_choice(server):

@@ -2,7 +2,7 @@
 """The lab of the fixed probes: client - router - server, where the way behind the router takes 1,400 bytes. On the server
 nginx answers on 80 and, by TLS, on 443 (a good certificate for www.acme.corp), 444 (one that is over) and 445 (of nobody's
 authority); 81 is dropped, 82 refused, 83 rejected as prohibited, 84 as host unreachable, 85 accepts and resets, 86 breaks its
-answer off; dnsmasq knows acme.corp. 10.20.2.9 is nobody; of .3 every second echo is lost."""
+answer off; dnsmasq knows acme.corp. 10.20.2.9 is nobody, .8 the router prohibits; of .3 every second echo is lost."""
 import os
 
 from lab.certs import Authority
@@ -43,6 +43,15 @@ table inet lab {
         meta nfproto ipv6 tcp dport 83 reject with icmpv6 type admin-prohibited
         meta nfproto ipv4 tcp dport 84 reject with icmp type host-unreachable
         ip daddr 10.20.2.3 icmp type echo-request numgen inc mod 2 0 drop
+    }
+}
+"""
+
+ROUTERS_FILTER = """
+table ip lab {
+    chain on {
+        type filter hook forward priority 0;
+        ip daddr 10.20.2.8 reject with icmp type admin-prohibited
     }
 }
 """
@@ -94,6 +103,7 @@ def make(lab):
         f.write(NGINX.format(dir=lab.dir, good=ca.cert("www", names), old=ca.cert("old", names, days=-1),
                              stranger=own.cert("stranger", names)))
     server.nft(FILTER)
+    router.nft(ROUTERS_FILTER)
     os.chmod(lab.dir, 0o755)
     server.start("nginx", "-c", conf, "-p", lab.dir)
     server.start("/usr/bin/python3", "-I", "-c", RESETTER).until("ready", 10)
