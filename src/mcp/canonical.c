@@ -144,7 +144,7 @@ char *canonical(const json_t *v)
 	char *text = NULL;
 	size_t n;
 	FILE *out = open_memstream(&text, &n);
-	bool ok = out && put(out, v) && !ferror(out);
+	bool ok = out && v && put(out, v) && !ferror(out);
 
 	if ((out && fclose(out) != 0) || !ok) {
 		free(text);

@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-/* New, free(); NULL: no memory. */
+/* New, free(); NULL: no memory, or none for v before. */
 char *canonical(const json_t *v);
 
 /* Of that text; all zeros: no memory. */
