@@ -326,12 +326,11 @@ json_t *probe_window(const struct timespec *start)
 	return json_pack("{s:s, s:f}", "start", when, "seconds", (double)(long)(took * 1000) / 1000);
 }
 
-static const char *const used[] = { "packets", "bytes", "syn" };
-
 static json_t *bounds(json_t *run)
 {
 	json_t *gate = json_object_get(json_object_get(run, "stats"), "gate");
 	json_t *budget = json_object_get(json_object_get(run, "manifest"), "budget"), *b = json_object();
+	static const char *const used[] = { "packets", "bytes", "syn" };
 
 	for (unsigned i = 0; i < 3; i++)
 		if (json_object_get(gate, used[i]))
@@ -414,6 +413,11 @@ static const char *member(const json_t *o, const char *name)
 	return s ? s : "-";
 }
 
+static long long spent(const Finding *f, const char *name)
+{
+	return (long long)json_integer_value(json_object_get(f->bounds, name));
+}
+
 static void say_text(const Finding *f, ToolResult *ret_r)
 {
 	Text t = { 0 };
@@ -428,11 +432,12 @@ static void say_text(const Finding *f, ToolResult *ret_r)
 		text_add(&t, "next: %s\n", json_string_value(one));
 	json_array_foreach (f->warnings, i, one)
 		text_add(&t, "warning: %s\n", json_string_value(one));
-	text_add(&t, "from %s %s %s via %s to %s, %s, %.3f s", member(f->vantage, "host"), member(f->vantage, "interface"),
-		 member(f->vantage, "source"), member(f->vantage, "gateway"), member(f->vantage, "address"), member(f->window, "start"),
-		 json_real_value(json_object_get(f->window, "seconds")));
-	for (unsigned k = 0; k < 3; k++)
-		text_add(&t, ", %s %lld", used[k], (long long)json_integer_value(json_object_get(f->bounds, used[k])));
+	text_add(&t, "from %s %s %s via %s", member(f->vantage, "host"), member(f->vantage, "interface"), member(f->vantage, "source"),
+		 member(f->vantage, "gateway"));
+	if (strcmp(member(f->vantage, "address"), f->target) != 0)
+		text_add(&t, " to %s", member(f->vantage, "address"));
+	text_add(&t, ", %s, %.3f s", member(f->window, "start"), json_real_value(json_object_get(f->window, "seconds")));
+	text_add(&t, ", packets %lld of %lld, bytes %lld, syn %lld", spent(f, "packets"), spent(f, "max_packets"), spent(f, "bytes"), spent(f, "syn"));
 	text_add(&t, "\nfinding %s", f->id);
 	tool_text(ret_r, t.p ? t.p : "");
 	free(t.p);

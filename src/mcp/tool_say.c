@@ -36,7 +36,7 @@ static const ProbeSay ping_say[] = {
 	{ "PARTIAL_LOSS", NULL, "$received of $sent echo requests were answered",
 	  "Loss on the path, or a limit on ICMP answers: only loss of TCP hurts applications.",
 	  { "ping_host {\"target\":\"$target\",\"count\":50,\"interval_ms\":50}: a better estimate", TRACE ": from which hop on" } },
-	{ "NO_RESPONSE", "fragmentation-needed", "a router says that packets of this size are too long for its link",
+	{ "NO_RESPONSE", "fragmentation-needed", "a router says that packets of this size are too long",
 	  "The path's MTU is smaller: hosts must learn it (let ICMP type 3 code 4 pass), or MSS be clamped.",
 	  { "run_program {\"source\":\"print(pmtu('$target'))\"}: the path's MTU", PING ": whether short packets pass" } },
 	{ "NO_RESPONSE", "prohibited", "no echo reply; a filter says that echo requests are prohibited (evidence)",

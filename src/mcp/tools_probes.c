@@ -159,7 +159,9 @@ bool work_resolve_dns(Call *c, const Tool *t, json_t *args, ToolResult *ret_r)
 		say(&p, "type", "%s", type);
 	say(&p, "other_type", strcmp(type, "A") == 0 ? "AAAA" : "A");
 	say(&p, "zone", "%s", zone ? zone + 1 : name);
-	say(&p, "own", server ? "resolve_dns {\"name\":\"%s\",\"type\":\"%s\"}: what this host's own resolver says" : "", name, type);
+	say(&p, "own", "%s", "");
+	if (server)
+		say(&p, "own", "resolve_dns {\"name\":\"%s\",\"type\":\"%s\"}: what this host's own resolver says", name, type);
 	return go(c, &p, &probe_resolve_dns, ret_r);
 }
 
@@ -178,8 +180,9 @@ bool work_tls_check(Call *c, const Tool *t, json_t *args, ToolResult *ret_r)
 	add_text(&p, "name", args_text(t, args, "server_name"));
 	say_authority(&p);
 	say_other_port(&p);
-	say(&p, "lookup", name_fault(args_text(t, args, "server_name")) ? "" : "resolve_dns {\"name\":\"%s\"}: whether the name leads to this server",
-	    args_text(t, args, "server_name"));
+	say(&p, "lookup", "%s", "");
+	if (!name_fault(args_text(t, args, "server_name")))
+		say(&p, "lookup", "resolve_dns {\"name\":\"%s\"}: whether the name leads to this server", args_text(t, args, "server_name"));
 	return go(c, &p, &probe_tls_check, ret_r);
 }
 
@@ -213,8 +216,9 @@ static void say_urls(Params *p, const char *url)
 	int root = (int)(path - url + (ptrdiff_t)strcspn(path, "/?"));
 	json_t *name = host ? json_sprintf(",\"host\":\"%s\"", host) : json_string("");
 
-	say(p, "root", strlen(url) > (size_t)root + 1 ? "http_probe {\"url\":\"%.*s/\"%s}: its root, to compare" : "", root, url,
-	    json_string_value(name));
+	say(p, "root", "%s", "");
+	if (strlen(url) > (size_t)root + 1)
+		say(p, "root", "http_probe {\"url\":\"%.*s/\"%s}: its root, to compare", root, url, json_string_value(name));
 	say(p, "server_name", "%s", host ? host : args_text(p->tool, p->args, "target"));
 	json_decref(name);
 }
