@@ -125,7 +125,7 @@ def test_over_a_pipe_each_connection_is_a_session(us):
 
 
 def test_this_hosts_table_of_neighbours_keeps_nobody_but_a_program_that_prints_it_does(us):
-    us.run("ping", "-c1", "-W1", A)
+    us.run("ping", "-c1", "-W10", A)
     s = Stdio(us)
     got = s.call("local_state")["structuredContent"]["neighbors"]
     mac = us.lab.nodes["peer"].read("/sys/class/net/eth0/address").strip()

@@ -24,7 +24,7 @@ def tun_lab(lab):
 
 def test_planted_tun_answers(lab):
     us, tun = tun_lab(lab)
-    assert ", 2 received" in us.run("ping", "-c2", "-i0.05", "-W1", "10.6.0.2", check=False).out
+    assert ", 2 received" in us.run("ping", "-c2", "-i0.05", "-W10", "10.6.0.2", check=False).out
     assert len(tun.seen) == 2
 
 
