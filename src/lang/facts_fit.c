@@ -5,30 +5,7 @@
  */
 #include "lang/facts_inside.h"
 
-bool facts_name_ok(Str s)
-{
-	size_t label = 0;
-	bool letter = false;
-
-	if (s.n == 0 || s.n > 253)
-		return false;
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i];
-		bool alpha = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'), digit = c >= '0' && c <= '9';
-
-		if (c == '.') {
-			if (label == 0 || s.p[i - 1] == '-' || i + 1 == s.n)
-				return false;
-			label = 0;
-			letter = false;
-			continue;
-		}
-		if (!(alpha || digit || c == '_' || (c == '-' && label)) || ++label > 63)
-			return false;
-		letter |= alpha;
-	}
-	return letter && s.p[s.n - 1] != '-';
-}
+#include "base/hostname.h"
 
 /* ---- addresses ---- */
 
@@ -83,7 +60,7 @@ const Fact *facts_to_ip(Facts *f, const Fact *x, Node *n, bool names, const char
 
 		if (ip_parse(s, &t[i].lo))
 			t[i].hi = t[i].lo;
-		else if (names && facts_name_ok(s))
+		else if (names && !host_question_fault(s))
 			t[i].name = s;
 		else
 			return bad_text(f, n, s, names ? "neither an address nor a name" : "no address",

@@ -331,7 +331,6 @@ const Fact *facts_to_ip(Facts *f, const Fact *x, Node *n, bool names, const char
 const Fact *facts_to_net(Facts *f, const Fact *x, Node *n, const char *what);
 const Fact *facts_to_mac(Facts *f, const Fact *x, Node *n, const char *what);
 const Fact *facts_to_duration(Facts *f, const Fact *x, Node *n);
-bool facts_name_ok(Str s);
 
 /* ---- facts_packet.c ---- */
 const Fact *facts_layer_call(Facts *f, Node *n, WireId id);

@@ -13,6 +13,7 @@
  */
 #include "lang/label_inside.h"
 
+#include "base/hostname.h"
 #include "base/rng.h"
 
 /* What is said of whom is to be said otherwise. */
@@ -271,7 +272,7 @@ static const Label *several(Facts *f, const Fact *x)
 		return NULL;
 	if (x->kind == T_STR) {
 		for (uint32_t i = 0; x->vals && i < x->vals->n; i++)
-			if (!ip_parse(x->vals->s[i], &ip) && !facts_name_ok(x->vals->s[i]))
+			if (!ip_parse(x->vals->s[i], &ip) && host_question_fault(x->vals->s[i]))
 				return NULL;
 		return x->vals && x->vals->n > 1 ? label_any(f, LABEL_MEASURED) : NULL;
 	}
