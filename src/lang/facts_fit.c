@@ -63,8 +63,10 @@ const Fact *facts_to_ip(Facts *f, const Fact *x, Node *n, bool names, const char
 		else if (names && !host_question_fault(s))
 			t[i].name = s;
 		else
-			return bad_text(f, n, s, names ? "neither an address nor a name" : "no address",
-					what, "four numbers 0..255 between points, or IPv6 as RFC 5952 writes it");
+			return bad_text(f, n, s, names ? "neither an address nor a name" : "no address", what,
+					names && !host_ends_in_number(s) && !(s.n && memchr(s.p, ':', s.n))
+						? str_printf(f->a, "as a name it has %s", host_question_fault(s)).p
+						: "four numbers 0..255 between points, or IPv6 as RFC 5952 writes it");
 	}
 	*v = (Vals){ .n = x->vals->n, .ip = t };
 	return mk_vals(f, T_IP, v);
