@@ -17,7 +17,7 @@ from lab.procs import build_dir  # noqa: E402
 from lab.sonde import sonde_binary  # noqa: E402
 from lab.state import ledger_init  # noqa: E402
 from over_http import HEADERS, request  # noqa: E402
-from served import PEER, POLICY, US, Served, cut, streams, tables  # noqa: E402
+from served import POLICY, Served, cut, streams, tables, two  # noqa: E402
 
 PROGRAM = 'r = ping("10.9.0.2", count=3)\nif r.received < 3:\n    print("lossy", r)\n'
 
@@ -49,11 +49,8 @@ def forks(rounds):
 
 def hang_up(t, n):
     """n runs at a time; half of their clients hang up at once."""
-    with Lab() as lab:
-        us, peer = lab.hosts("us", "peer")
-        lab.link(us, peer, f"{US}/24", f"{PEER}/24")
-        us.policy(POLICY.replace("packets=20000", "packets=1000"))
-        ledger_init(us)
+    with two(POLICY.replace("packets=20000", "packets=1000")) as lab:
+        us = lab.us
         with Served(us, "--max-runs", n, "--max-runs-caller", n) as server:
             clients = streams(server, n)
             seconds = cut(server, clients[::2])

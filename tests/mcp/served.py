@@ -7,8 +7,9 @@ import pathlib
 import re
 import time
 
-from lab import sonde_binary
+from lab import Lab, sonde_binary
 from lab.procs import wait_for
+from lab.state import ledger_init
 from over_http import Server
 
 US, PEER, OTHER = "10.9.0.1", "10.9.0.2", "10.9.0.3"
@@ -27,6 +28,17 @@ def inside(node):
     finally:
         assert libc.setns(own, CLONE_NEWNET) == 0
         os.close(own)
+
+
+@contextlib.contextmanager
+def two(policy=POLICY):
+    """A lab of us, where Sonde may do what the policy says, and a peer on the same link."""
+    with Lab() as lab:
+        lab.us, lab.peer = lab.hosts("us", "peer")
+        lab.link(lab.us, lab.peer, f"{US}/24", f"{PEER}/24")
+        lab.us.policy(policy)
+        ledger_init(lab.us)
+        yield lab
 
 
 class Served(Server):

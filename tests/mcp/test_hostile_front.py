@@ -10,11 +10,10 @@ import time
 import pytest
 
 from hostile_front import AUDIT, LOCAL, POLICY, RUN, Answer, Hostile, ask, install, job, memfd
-from lab import Lab, sonde_binary
+from lab import sonde_binary
 from lab.procs import wait_for
-from lab.state import ledger_init
 from over_http import process_facts
-from served import LONG, OTHER, PEER, US, runs, tables
+from served import LONG, OTHER, PEER, runs, tables, two
 from stdio import all_gone, descendants
 
 pytestmark = pytest.mark.sonde
@@ -25,11 +24,7 @@ KEYS = "/etc/sonde/mcp.keys"
 
 @pytest.fixture(scope="module")
 def lab():
-    with Lab() as made:
-        made.us, made.peer = made.hosts("us", "peer")
-        made.link(made.us, made.peer, f"{US}/24", f"{PEER}/24")
-        made.us.policy(POLICY_TEXT)
-        ledger_init(made.us)
+    with two(POLICY_TEXT) as made:
         made.folder = install(made, made.us)
         made.us.write("/etc/sonde/alice.sonde", f'reach("{OTHER}", icmp=True)\n')
         for args in (("alice", "--policy", "/etc/sonde/alice.sonde"), ("bob",)):

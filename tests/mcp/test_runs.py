@@ -13,9 +13,9 @@ from lab import Lab
 from lab.procs import wait_for
 from lab.sonde import sonde_binary
 from lab.state import ledger_init
+from served import PEER, tables, two
 from stdio import Stdio, all_gone, alive, descendants
 
-US, PEER = "10.9.0.1", "10.9.0.2"
 POLICY = "budget(packets=20000, time=120)\nreach(\"10.9.0.0/24\", icmp=True)\n"
 ONE = f'print(ping("{PEER}", count=1))'
 # two packets a second for a minute
@@ -24,11 +24,7 @@ LONG = f'for i in range(120):\n    sr1(IP(dst="{PEER}")/ICMP(), timeout=0.1)\n  
 
 @pytest.fixture(scope="module")
 def lab():
-    with Lab() as made:
-        made.us, made.peer = made.hosts("us", "peer")
-        made.link(made.us, made.peer, f"{US}/24", f"{PEER}/24")
-        made.us.policy(POLICY)
-        ledger_init(made.us)
+    with two(POLICY) as made:
         yield made
 
 
@@ -41,10 +37,6 @@ def server(lab):
 
 def log(node):
     return [json.loads(line) for line in node.read("/var/lib/sonde/log").splitlines()]
-
-
-def tables(node):
-    return [line for line in node.run("nft", "list", "tables").out.splitlines() if "sonde" in line]
 
 
 def run_of(server, source, **more):
@@ -97,7 +89,7 @@ def test_the_log_goes_on_where_it_was_rotated(lab, server):
 def test_runs_beyond_the_bound_are_refused_not_queued(lab):
     s = Stdio(lab.us, "--max-runs-caller", "2")
     ids = [s.send("tools/call", {"name": "run_program", "arguments": {"source": LONG}}) for _ in range(2)]
-    wait_for(lambda: len(tables(lab.us)) == 2, 30, why="two runs")
+    wait_for(lambda: tables(lab.us) == 2, 30, why="two runs")
     got = s.call("run_program", source=ONE)
     assert got["isError"] and "as many runs" in json.dumps(got)
     for i in ids:

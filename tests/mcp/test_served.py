@@ -13,12 +13,11 @@ import time
 
 import pytest
 
-from lab import Lab, sonde_binary
+from lab import sonde_binary
 from lab.certs import Authority
 from lab.procs import wait_for
-from lab.state import ledger_init
 from over_http import process_facts, read_all
-from served import LONG, OTHER, PEER, POLICY, US, Served, inside, tables
+from served import LONG, OTHER, PEER, POLICY, US, Served, inside, tables, two
 from stdio import descendants
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -27,12 +26,8 @@ pytestmark = pytest.mark.sonde
 
 @pytest.fixture(scope="module")
 def lab():
-    with Lab() as made:
-        made.us, made.peer = made.hosts("us", "peer")
-        made.link(made.us, made.peer, f"{US}/24", f"{PEER}/24")
+    with two() as made:
         made.peer.ip("addr", "add", f"{OTHER}/24", "dev", made.peer.run("sh", "-c", "ls /sys/class/net | grep -v lo").out.split()[0])
-        made.us.policy(POLICY)
-        ledger_init(made.us)
         made.key = lambda name, *args: made.us.run(str(sonde_binary()), "mcp", "key", "add", name, *args).out.strip()
         yield made
 

@@ -10,12 +10,11 @@ import time
 import pytest
 
 from front import node
-from lab import Lab, sonde_binary
+from lab import sonde_binary
 from lab.procs import wait_for
-from lab.state import ledger_init
 from mcp.pipe import FIXTURES, MODERN, Pipe
 from over_http import Server, events, parse, read_all
-from served import LONG, PEER, POLICY, US, Served, tables
+from served import LONG, PEER, Served, tables, two
 from stdio import Stdio
 
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
@@ -115,11 +114,7 @@ def test_a_request_while_it_shuts_down_is_refused():
 
 @pytest.fixture(scope="module")
 def lab():
-    with Lab() as made:
-        made.us, made.peer = made.hosts("us", "peer")
-        made.link(made.us, made.peer, f"{US}/24", f"{PEER}/24")
-        made.us.policy(POLICY)
-        ledger_init(made.us)
+    with two() as made:
         yield made
 
 

@@ -2,10 +2,8 @@
 """Two hundred runs at a time, each with a client of its own, and what is left when half of these hang up."""
 import pytest
 
-from lab import Lab
 from lab.procs import wait_for
-from lab.state import ledger_init
-from served import IDLE, LONG, PEER, POLICY, US, Served, cut, runs, streams, tables
+from served import IDLE, POLICY, Served, cut, runs, streams, tables, two
 from stdio import descendants
 
 pytestmark = pytest.mark.sonde
@@ -14,11 +12,7 @@ STREAMS = 200
 
 @pytest.fixture
 def lab():
-    with Lab() as made:
-        made.us, made.peer = made.hosts("us", "peer")
-        made.link(made.us, made.peer, f"{US}/24", f"{PEER}/24")
-        made.us.policy(POLICY.replace("packets=20000", "packets=1000"))
-        ledger_init(made.us)
+    with two(POLICY.replace("packets=20000", "packets=1000")) as made:
         yield made
 
 
