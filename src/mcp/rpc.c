@@ -85,9 +85,25 @@ static bool too_deep(const char *text, size_t n)
 	return false;
 }
 
+static bool is_id(json_t *id)
+{
+	return json_is_integer(id) || (json_is_string(id) && json_string_length(id) <= LIMIT_MCP_NAME);
+}
+
+/* Good JSON, but a text in it holds a zero byte, which ends what we read of it: refused by the request's own
+ * id, since nobody waits for an answer without one. */
+static void answer_zero(RpcOut *out, const char *text, size_t len)
+{
+	json_t *m = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL), *id = json_object_get(m, "id");
+	bool plain = is_id(id) && !(json_is_string(id) && strlen(json_string_value(id)) != json_string_length(id));
+
+	answer_error(out, plain ? id : NULL, 400, RPC_INVALID, "no text may hold the character \\u0000", NULL);
+	json_decref(m);
+}
+
 json_t *rpc_parse(const char *text, size_t len, RpcOut *ret_out)
 {
-	json_error_t e;
+	json_error_t e = { 0 };
 	json_t *m = NULL;
 	char why[256];
 
@@ -98,7 +114,9 @@ json_t *rpc_parse(const char *text, size_t len, RpcOut *ret_out)
 		snprintf(why, sizeof why, "a message may be nested %d deep", LIMIT_MCP_DEPTH);
 	else if (!(m = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e)))
 		snprintf(why, sizeof why, "no JSON: line %d, column %d", e.line, e.column); /* its words quote the client */
-	if (!m)
+	if (!m && *e.text && json_error_code(&e) == json_error_null_character)
+		answer_zero(ret_out, text, len);
+	else if (!m)
 		answer_error(ret_out, NULL, 400, RPC_PARSE, why, NULL);
 	return m;
 }
@@ -382,11 +400,6 @@ static void handle_request(const RpcIn *in, json_t *message, const char *name, j
 }
 
 /* ---- notifications and responses ---- */
-
-static bool is_id(json_t *id)
-{
-	return json_is_integer(id) || (json_is_string(id) && json_string_length(id) <= LIMIT_MCP_NAME);
-}
 
 static void take_notification(const RpcIn *in, json_t *message, const char *name, RpcOut *out)
 {

@@ -14,7 +14,7 @@ static void test_parse(void **state)
 	static const char *const bad[] = {
 		"", " ", "{", "nul", "{\"a\":1,\"a\":2}", "{\"x\":{\"a\":1,\"a\":1}}", "[1,]", "{\"a\":01}", "{\"a\":NaN}", "'a'",
 		"{\"a\":1e999}", "{\"a\":99999999999999999999}", "{\"a\":\"\xff\"}", "{\"a\":\"\\ud800\"}", "{\"a\":\"\x01\"}", "{} {}",
-		"{\"jsonrpc\":\"2.0\"}\xc0", "// c\n{}", "{\"a\":\"\\u0000\"}", "{\"a\xc3\x28\":1}",
+		"{\"jsonrpc\":\"2.0\"}\xc0", "// c\n{}", "{\"\\u0000\":1}", "{\"a\xc3\x28\":1}",
 	};
 	static const char brackets[] = "[\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\\\"[[\"]";
 	char *deep = malloc(200), *large = malloc(LIMIT_MCP_MESSAGE + 2);
@@ -50,6 +50,36 @@ static void test_parse(void **state)
 	json_decref(out.message);
 	free(deep);
 	free(large);
+}
+
+/* Good JSON all the same, so whoever sent it is told by the id that he waits for. */
+static void test_zero_in_a_text(void **state)
+{
+	static const struct {
+		const char *text;
+		bool has_id;
+	} rows[] = {
+		{ "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\",\"params\":{\"x\":\"a\\u0000b\"}}", true },
+		{ "{\"jsonrpc\":\"2.0\",\"id\":\"seven\",\"method\":\"p\\u0000ing\"}", true },
+		{ "{\"jsonrpc\":\"2.0\",\"id\":\"sev\\u0000en\",\"method\":\"ping\"}", false },
+		{ "{\"jsonrpc\":\"2.0\",\"method\":\"ping\\u0000\"}", false },
+		{ "[{\"id\":7,\"x\":\"\\u0000\"}]", false },
+		{ "\"\\u0000\"", false },
+	};
+	RpcOut out;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		assert_null(rpc_parse(rows[i].text, strlen(rows[i].text), &out));
+		assert_int_equal(code_of(out.message), RPC_INVALID);
+		assert_int_equal(out.status, 400);
+		assert_int_equal(json_object_get(out.message, "id") != NULL, rows[i].has_id);
+		json_decref(out.message);
+	}
+	/* what is no JSON beside stays none */
+	assert_null(rpc_parse("{\"id\":7,\"id\":7,\"x\":\"\\u0000\"}", strlen("{\"id\":7,\"id\":7,\"x\":\"\\u0000\"}"), &out));
+	assert_int_equal(code_of(out.message), RPC_PARSE);
+	json_decref(out.message);
 }
 
 static void test_not_a_message(void **state)
@@ -694,6 +724,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_parse),
+		T(test_zero_in_a_text),
 		T(test_not_a_message),
 		T(test_eras),
 		T(test_methods_by_era),

@@ -106,6 +106,15 @@ def test_lines_that_are_no_messages():
         assert len(p.messages) == before + 1
 
 
+def test_a_zero_byte_in_a_text_is_refused_by_the_requests_id():
+    """Whoever sent it waits for that id."""
+    with Pipe("2025-11-25") as p:
+        for meta in (None, MODERN):
+            p.call(f"zero {meta is None}", "test_simple_text", {"x": "a\0b"}, meta)
+            assert p.answer(f"zero {meta is None}")["error"]["code"] == -32600
+        p.alive()
+
+
 def test_a_message_in_pieces_and_many_in_one():
     with Pipe("2025-11-25") as p:
         line = json.dumps({"jsonrpc": "2.0", "id": "pieces", "method": "tools/list"}).encode() + b"\r\n"
