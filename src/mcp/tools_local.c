@@ -24,6 +24,22 @@ static const LocalRow rows[] = {
 	{ "route", "routes", { "dst", "gateway", "iface", "src", "mtu" } },
 };
 
+/* "1500", "[10.0.0.1, fd00::1]" or a word, by its name. */
+static json_t *read_word(const char *name, char *v)
+{
+	json_t *list;
+
+	if (strcmp(name, "mtu") == 0 && v[strspn(v, "0123456789")] == 0)
+		return json_integer(atoll(v));
+	if (strcmp(name, "addrs") != 0)
+		return json_string(v);
+	list = json_array();
+	for (char *one; (one = strsep(&v, "[], "));)
+		if (*one)
+			json_array_append_new(list, json_string(one));
+	return list;
+}
+
 static void read_row(json_t *into, char *line)
 {
 	char *word = strsep(&line, " ");
@@ -45,7 +61,7 @@ static void read_row(json_t *into, char *line)
 			char *v = last ? line : strsep(&line, " ");
 
 			if (strcmp(v, "-") != 0)
-				json_object_set_new(row, rows[i].word[k], json_string(v));
+				json_object_set_new(row, rows[i].word[k], read_word(rows[i].word[k], v));
 		}
 		json_array_append_new(list, row);
 	}
@@ -89,8 +105,8 @@ static bool read_launcher(Call *c, const char *what, json_t *into, const char **
 static void say_list(Text *out, const char *name, const json_t *list)
 {
 	const char *key;
-	json_t *row, *v;
-	size_t i;
+	json_t *row, *v, *one;
+	size_t i, k;
 
 	text_add(out, "%s:\n", name);
 	json_array_foreach (list, i, row) {
@@ -99,6 +115,10 @@ static void say_list(Text *out, const char *name, const json_t *list)
 				text_add(out, " %s %s", key, json_string_value(v));
 			else if (json_is_integer(v))
 				text_add(out, " %s %lld", key, (long long)json_integer_value(v));
+			else if (json_array_size(v))
+				text_add(out, " %s", key);
+			json_array_foreach (v, k, one)
+				text_add(out, " %s", json_string_value(one));
 		}
 		text_add(out, "\n");
 	}

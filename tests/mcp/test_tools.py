@@ -540,8 +540,9 @@ def test_where_policy_shows_measurements_only(server):
 
 def test_this_hosts_own_state(server):
     s = server.call("local_state")["structuredContent"]
-    assert [i for i in s["interfaces"] if i["name"] == "eth0" and i["state"] == "up" and toolslab.US in i["addrs"]]
-    assert {"dst": "10.20.2.0/24", "gateway": toolslab.ROUTER, "iface": "eth0", "mtu": "1500"} in s["routes"]
+    (eth0,) = [i for i in s["interfaces"] if i["name"] == "eth0"]
+    assert eth0["state"] == "up" and eth0["mtu"] == 1500 and {toolslab.US, toolslab.US6} < set(eth0["addrs"])
+    assert {"dst": "10.20.2.0/24", "gateway": toolslab.ROUTER, "iface": "eth0", "mtu": 1500} in s["routes"]
     assert [n for n in s["neighbors"] if n["addr"] == toolslab.ROUTER]
     server.us.service("tcp-accept", 8080)
     s = server.call("local_state", what="listeners")["structuredContent"]
