@@ -18,11 +18,12 @@ import http.server
 http.server.ThreadingHTTPServer(("0.0.0.0", 80), http.server.SimpleHTTPRequestHandler).serve_forever()
 """
 LONG = "for i in range(6000):\n    print(i, 'and so on, until nobody wants to read it any more')\n"
+LONG_TEXT = "".join(f"{i} and so on, until nobody wants to read it any more\n" for i in range(6000))
 CALLS = [
     ("check", "check_program", {"source": f'param n: int = 1\nr = ping("{PEER}", count=n)\nprint(r.received)\n'}),
     ("run", "run_program", {"program_id": {"$": ["check", "program_id"]}, "params": {"n": 3}}),
     ("long", "run_program", {"source": LONG}),
-    ("page", "result_page", {"page": {"$": ["long", "page"]}}),
+    ("page", "result_page", {"page": {"$": ["long", "page"]}, "offset": {"$": ["long", "next_offset"]}}),
     ("slow", "run_program", {"source": "sleep(1.5)\nprint('done')\n"}),
     ("refused", "run_program", {"source": 'print(ping("10.99.0.1"))'}),
     ("wrong", "check_program", {"source": "print(x"}),
@@ -107,10 +108,10 @@ def test_revision_and_server(said):
     assert {"tools", "resources", "prompts", "completions"} <= set(s["capabilities"])
 
 
-def test_every_tool_is_called(said):
+def test_every_tool_is_called_and_answers(said):
     _, s = said
-    called = {tool for _, tool, _ in CALLS}
-    assert {t["name"] for t in s["tools"]} == called
+    called = {tool for name, tool, _ in CALLS if (got := s["calls"][name]).get("structuredContent") and not got.get("isError")}
+    assert {t["name"] for t in s["tools"]} == called, "each with success"
     for t in s["tools"]:
         assert set(t["annotations"]) >= {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 
@@ -120,6 +121,8 @@ def test_programs(said):
     assert structured(s, "check")["ok"] is True
     run = structured(s, "run")
     assert run["exit"] == 0 and "".join(o["text"] for o in run["output"]).split() == ["3"]
+    lines = "".join(o["text"] for name in ("long", "page") for o in structured(s, name)["output"])
+    assert LONG_TEXT.startswith(lines) and len(lines) > 8000, "the page goes on where the answer was cut"
     assert s["progress"]["slow"] >= 1 and "done" in json.dumps(structured(s, "slow")["output"])
     wrong = s["calls"]["wrong"]
     assert "thrown" not in wrong and "E-SYNTAX" in json.dumps(wrong)
