@@ -161,6 +161,25 @@ def test_an_approval_is_for_one_run_of_one_caller(lab):
         ["asked", "asked", "refused", "refused", "ALIVE", "refused", "asked"]
 
 
+def test_what_one_caller_keeps_is_no_others_and_no_policy_of_his_widens(lab):
+    lab.us.write("/etc/sonde/wide.sonde", 'budget(packets=20000, time=600)\nreach("0.0.0.0/0", icmp=True)\n')
+    one, two = lab.key("keeps"), lab.key("wide", "--policy", "/etc/sonde/wide.sonde")
+
+    def said(got):
+        return got.get("isError", False), got["content"][0]["text"]
+    with Served(lab.us, "--keys", "/etc/sonde/mcp.keys") as s:
+        program = s.tool("check_program", one, source="print(1)")["structuredContent"]["program_id"]
+        page = s.tool("run_program", one, source="for i in range(3000):\n    print('line', i)\n")["structuredContent"]["page"]
+        for tool, args, word in (("run_program", {"program_id": program}, "no program"), ("check_program", {"program_id": program}, "no program"),
+                                 ("result_page", {"page": page}, "no page")):
+            assert not said(s.tool(tool, one, **args))[0]
+            refused, text = said(s.tool(tool, two, **args))
+            assert refused and word in text, text
+        refused, text = said(s.tool("ping_host", two, target="192.0.2.1", count=1))
+        assert refused and "/etc/sonde/policy.sonde" in text, text
+        assert not said(s.tool("ping_host", two, target=PEER, count=1))[0]
+
+
 def test_one_address_does_not_take_all_connections(lab):
     key, ca = lab.key("elsewhere"), Authority(lab)
     cert, priv = ca.cert("address", f"IP:{US}")
