@@ -11,6 +11,7 @@ import re
 import pytest
 
 import toolslab
+from front import META
 from lab import Lab
 from lab.state import ledger_init
 from stdio import Stdio
@@ -311,7 +312,9 @@ def test_what_it_costs_to_read(server, answers):
     cost = {name: tokens({k: answers[name][k] for k in ("content", "structuredContent")})
             - sum(len(json.dumps(w)) / 2 for w in answers[name]["structuredContent"].get("warnings", []))
             for name, (tool, _) in CASES.items() if tool in ("ping_host", "tcp_reachability")}
-    listed, said = tokens(server.listed), server.client.initialized["instructions"]
+    modern = server.client.request("tools/list", {"_meta": META})
+    assert modern["resultType"] == "complete" and modern["tools"] == server.listed["tools"]
+    listed, said = tokens(modern), server.client.initialized["instructions"]
     print(f"tools/list {listed:.0f} tokens, instructions {len(said)} characters, the longest answer of a ping or reachability "
           f"{max(cost.values()):.0f} tokens ({max(cost, key=cost.get)})")
     assert listed <= 3500 and len(said) < 2048
