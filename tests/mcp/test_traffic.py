@@ -48,6 +48,24 @@ def run(folder):
     return passed, failed, r.stdout
 
 
+FINDING = {"evidence": {"sent": 3, "lost": False}, "verdict": "UP", "remediation_hint": "", "next_steps": ["t {}"], "vantage": {"host": "here"},
+           "window": {"start": "2026-11-30T09:00:00.000Z", "seconds": 0.5}, "bounds_used": {"packets": 3, "bytes": 4, "syn": 0, "max_packets": 5}}
+FINDING_SAID = "UP sent 3, lost false; t {}; here 2026-11-30T09:00:00.000Z 0.5 s, 3 of 5 packets, 4 bytes, 0 SYNs"
+FOUND = but(but(CALL, "result", "structuredContent", FINDING), "result", "content", 0, "text", FINDING_SAID)
+NO_FINDINGS = [("remediation_hint", None), ("remediation_hint", 7), ("next_steps", None), ("next_steps", [""]), ("next_steps", [{}]), ("vantage", {}),
+               ("vantage", {"host": ""}), ("window", None), ("window", {"start": "today", "seconds": 0.5}), ("bounds_used", {"packets": 3}),
+               ("bounds_used", {**FINDING["bounds_used"], "packets": 6})]
+
+
+@pytest.mark.parametrize("name, value", NO_FINDINGS)
+def test_a_verdict_comes_with_all_that_it_rests_on(tmp_path, name, value):
+    assert judge(tmp_path, LIST, FOUND)[:2] == (2, 0)
+    other = but(FOUND, "result", "structuredContent", {k: v for k, v in {**FINDING, name: value}.items() if v is not None})
+    other["result"]["content"].append({"type": "text", "text": json.dumps(value)})
+    said = judge(tmp_path, LIST, FOUND, other)
+    assert said[1] == 1 and f"{name} is not as it is to be" in said[2], said
+
+
 def test_what_conforms(tmp_path):
     assert judge(tmp_path, LIST, OLD, CALL, REFUSED, UNKNOWN_REFUSED, FORGED, ASKED)[:2] == (2, 0)
 

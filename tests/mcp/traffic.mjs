@@ -26,6 +26,16 @@ function lines(folder) {
   }
 }
 
+const WHEN = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+// What each answer with a verdict has, whatever it is; tools/list has no room to say all of it.
+const FINDING = {
+  remediation_hint: (v) => typeof v === "string",
+  next_steps: (v) => Array.isArray(v) && v.every((step) => step && typeof step === "string"),
+  vantage: (v) => typeof v.host === "string" && Object.values(v).every((w) => w && typeof w === "string"),
+  window: (v) => WHEN.test(v.start) && v.seconds >= 0,
+  bounds_used: (v) => ["packets", "bytes", "syn"].every((name) => Number.isInteger(v[name])) && v.packets <= v.max_packets,
+};
+
 /* Every text, number and truth in a value, with its name; what is in a list has none. */
 function leaves(v, name = "") {
   if (v === null || BY_FORM.includes(name)) return [];
@@ -110,6 +120,9 @@ function judge(row, { era, params, result, error }, ajv) {
   if (s === undefined) return wrong;
   if (!row.output(s)) wrong.push(ajv.errorsText(row.output.errors));
   if (s.finding_id !== undefined && s.finding_id !== findingId(params.name, args, s)) wrong.push("finding_id is not of call and answer");
+  if (s.verdict !== undefined)
+    for (const [name, fits] of Object.entries(FINDING))
+      if (s[name] === undefined || !fits(s[name])) wrong.push(`${name} is not as it is to be`);
   const text = content.map((b) => b.text).join(" ").replace(/\s+/g, " ");
   for (const [key, v] of Object.entries(s))
     if (!SUMMED_UP[params.name]?.includes(key))
