@@ -20,7 +20,8 @@ from over_http import process_facts, read_all
 from served import LONG, OTHER, PEER, POLICY, US, Served, inside, tables, two
 from stdio import descendants
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 pytestmark = pytest.mark.sonde
 
 
@@ -70,6 +71,26 @@ def test_each_caller_has_his_policy_and_his_row_in_the_ledger(lab):
     lab.us.run(str(sonde_binary()), "audit", "verify", "/var/lib/sonde/log")
     calls = [json.loads(line) for line in lab.us.read("/var/lib/sonde/log").splitlines() if '"ping_host"' in line]
     assert len(calls) >= 4
+
+
+def test_with_what_its_unit_leaves_it_each_kind_of_run_works(lab):
+    """Each kind of process that runs start: the checker, the engine, the one of TLS."""
+    lab.us.policy(f'reach("{PEER}")\n')
+    cert, key = Authority(lab).cert("peer", f"IP:{PEER}")
+    lab.peer.start("openssl", "s_server", "-www", "-accept", "8443", "-cert", cert, "-key", key).until("ACCEPT", 10)
+    calls = [("ping_host", {"target": PEER, "count": 1}, "ALIVE"), ("tcp_reachability", {"target": PEER, "port": 8443}, "OPEN"),
+             ("tcp_reachability", {"target": PEER, "port": 9}, "CONNECTION_REFUSED"), ("traceroute_host", {"target": PEER}, "REACHED"),
+             ("tls_check", {"target": PEER, "port": 8443}, "UNTRUSTED"), ("local_state", {}, "eth0"), ("check_program", {"source": "print(1)"}, "ok"),
+             ("run_program", {"source": f'print(len(neighbors()), sr1(IP(dst="{PEER}")/ICMP()) is not None)'}, "ran to the end")]
+    try:
+        with Served(lab.us, before=["/usr/bin/python3", HERE / "as_unit.py", ROOT / "src/cmd/sonde-mcp.service.in"]) as s:
+            for name, arguments, word in calls:
+                got = s.tool(name, None, **arguments)
+                assert not got.get("isError") and word in got["content"][0]["text"], got
+            status = pathlib.Path(f"/proc/{s.proc.pid}/status").read_text()
+            assert re.search(r"^Seccomp:\t2$", status, re.M) and tables(lab.us) == 0
+    finally:
+        lab.us.policy(POLICY)
 
 
 def test_what_a_revoked_key_began_ends_with_it(lab):
