@@ -22,7 +22,7 @@ typedef struct PolicyOptions {
 	OptList tcp, udp;
 	OptList reach, zone;
 	bool no_icmp;
-	bool replace;
+	bool replace, forms;
 } PolicyOptions;
 
 static const Opt policy_opts[] = {
@@ -32,6 +32,7 @@ static const Opt policy_opts[] = {
 	{ "no-icmp", 0, OPT_FLAG, NULL, offsetof(PolicyOptions, no_icmp), "allow: no ICMP queries" },
 	{ "reach", 0, OPT_LIST, "NET", offsetof(PolicyOptions, reach), "init: a network in reach, or several with commas, between which agents may go; may be repeated" },
 	{ "zone", 0, OPT_LIST, "ZONE", offsetof(PolicyOptions, zone), "init: a zone whose names may be looked up, or all" },
+	{ "forms", 0, OPT_FLAG, NULL, offsetof(PolicyOptions, forms), "init mcp: a form that the agent's client shows its user is a person's approval" },
 	{ "replace", 0, OPT_FLAG, NULL, offsetof(PolicyOptions, replace), "init: write over a policy that exists" },
 };
 
@@ -263,6 +264,15 @@ static void reach_text(Str nets, bool mcp, Sb *out)
 /* guardrails.md 2 and 3: what an agent gets beside the ceilings. */
 static const char mcp_budget[] = ",\n       peer_rate=100, peer_syn_rate=20, hour_packets=20000, hour_bytes=50MB, hour_syn=1000";
 
+static bool forms(Arena *a, const PolicyOptions *o)
+{
+	if (o->forms || !isatty(STDIN_FILENO))
+		return o->forms;
+	Str said = ask(a, "May a form that the agent's client shows its user approve what needs a person (yes; empty: no):");
+
+	return said.n && (said.p[0] | 0x20) == 'y';
+}
+
 static int init(Arena *a, const PolicyOptions *o)
 {
 	Sb out = sb(a);
@@ -270,6 +280,8 @@ static int init(Arena *a, const PolicyOptions *o)
 
 	if (o->args.n > 2 || (o->args.n == 2 && !mcp))
 		return cmd_fail(SONDE_EXIT_USAGE, "policy init %s: mcp, or nothing, may stand there", o->args.v[1]);
+	if (o->forms && !mcp)
+		return cmd_fail(SONDE_EXIT_USAGE, "--forms is of agents: write sonde policy init mcp --forms");
 	if (!is_root())
 		return SONDE_EXIT_ENVIRONMENT;
 	if (access(POLICY_SYSTEM_PATH, F_OK) == 0 && !o->replace)
@@ -290,6 +302,9 @@ static int init(Arena *a, const PolicyOptions *o)
 		zones_text(str_c(o->zone.v[i]), &out);
 	if (!o->zone.n && isatty(STDIN_FILENO))
 		zones_text(ask(a, "Zones whose names may be looked up (acme.corp; all; empty: none):"), &out);
+	if (mcp)
+		sb_printf(&out, "# What needs a person is approved by `sonde approve`; by a form in the agent's client, too, with this word:\n%sapprove_by_form()\n",
+			  forms(a, o) ? "" : "# ");
 	Str text = sb_done(&out);
 
 	if (!memmem(text.p, text.n, "\nreach(", 7))

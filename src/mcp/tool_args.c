@@ -111,6 +111,19 @@ static bool of_length(const Tool *t, const char *path, json_t *schema, const jso
 	return true;
 }
 
+/* 4.0 is an integer too (JSON Schema Core 2020-12, 6.3): it is one from here on. */
+static json_t *as_integer(json_t *in, const char *key, json_t *row, json_t *v)
+{
+	const double most = 9007199254740992; /* up to there a double is each integer */
+	const char *type = json_string_value(json_object_get(row, "type"));
+	double d = json_real_value(v);
+
+	if (!json_is_real(v) || !type || strcmp(type, "integer") != 0 || d < -most || d > most || d != (double)(json_int_t)d)
+		return v;
+	json_object_set_new(in, key, json_integer((json_int_t)d));
+	return json_object_get(in, key);
+}
+
 static bool members(const Tool *t, const char *path, json_t *schema, json_t *v, ToolResult *ret_r)
 {
 	json_t *rows = json_object_get(schema, "properties"), *rest = json_object_get(schema, "additionalProperties"), *one;
@@ -142,7 +155,7 @@ static bool members(const Tool *t, const char *path, json_t *schema, json_t *v, 
 			free(known);
 			return false;
 		}
-		if (!conforms(t, name, row, one, ret_r))
+		if (!conforms(t, name, row, as_integer(v, key, row, one), ret_r))
 			return false;
 	}
 	return true;

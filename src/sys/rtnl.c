@@ -369,7 +369,8 @@ static void neighs_take(const struct nlmsghdr *nlh, void *out)
 	const struct nlattr *tb[NDA_LLADDR + 1] = { 0 };
 	Neigh n;
 
-	if (nlh->nlmsg_type != RTM_NEWNEIGH || list->n == list->cap)
+	/* where nobody is asked (loopback, multicast), a list has no neighbours */
+	if (nlh->nlmsg_type != RTM_NEWNEIGH || list->n == list->cap || (nlh->nlmsg_flags & NLM_F_MULTI && ndm->ndm_state & NUD_NOARP))
 		return;
 	ATTRS(nlh, struct ndmsg, tb, NDA_LLADDR);
 	n = (Neigh){ .index = ndm->ndm_ifindex, .ip = attr_ip(tb[NDA_DST]), .state = neigh_state(ndm->ndm_state) };

@@ -58,6 +58,14 @@ def test_then_it_starts(lab):
     assert "ready" not in lab.us.run(SONDE, "mcp", stdin="").err, "a client hears nothing of it"
 
 
+def test_forms_approve_where_the_operator_says_so(lab):
+    for more, stands in ((), False), (("--forms",), True):
+        assert lab.us.run(SONDE, *INIT, "--replace", *more).rc == 0
+        assert ("\napprove_by_form()\n" in lab.us.read("/etc/sonde/policy.sonde")) == stands
+        assert lab.us.run(SONDE, "policy", "check", "/etc/sonde/policy.sonde").rc == 0
+    refused(lab.us, "policy", "init", "--reach", "10.20.0.0/16", "--forms", rc=6, said="init mcp --forms")
+
+
 def test_networks_named_together_are_one_for_agents(lab):
     def written(*reach):
         lab.us.run(SONDE, "policy", "init", "mcp", *reach, "--replace")

@@ -368,6 +368,10 @@ def test_a_stranger_finds_the_same_finding_id(server, answers):
     assert any(isinstance(v, float) for a in answers.values() for v in a["structuredContent"]["evidence"].values())
 
 
+def test_a_number_without_a_fraction_is_an_integer(server):
+    assert server.call("ping_host", target=HOST, count=1.0)["structuredContent"]["evidence"]["sent"] == 1
+
+
 def test_findings_differ(server):
     ids = {server.call("ping_host", target=HOST, count=1)["structuredContent"]["finding_id"] for _ in range(3)}
     assert len(ids) == 3
@@ -547,7 +551,8 @@ def test_this_hosts_own_state(server):
     (eth0,) = [i for i in s["interfaces"] if i["name"] == "eth0"]
     assert eth0["state"] == "up" and eth0["mtu"] == 1500 and {toolslab.US, toolslab.US6} < set(eth0["addrs"])
     assert {"dst": "10.20.2.0/24", "gateway": toolslab.ROUTER, "iface": "eth0", "mtu": 1500} in s["routes"]
-    assert [n for n in s["neighbors"] if n["addr"] == toolslab.ROUTER]
+    ours, kernels = {n["addr"] for n in s["neighbors"]}, {n["dst"] for n in json.loads(server.us.ip("-j", "neigh", "show").out)}
+    assert toolslab.ROUTER in ours and ours <= kernels, "nobody where nobody is asked"
     server.us.service("tcp-accept", 8080)
     s = server.call("local_state", what="listeners")["structuredContent"]
     assert [x for x in s["listeners"] if (x["proto"], x["addr"], x["port"], x["process"]) == ("tcp", "0.0.0.0", 8080, "python3")]
