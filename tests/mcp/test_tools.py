@@ -547,6 +547,7 @@ def test_where_policy_shows_measurements_only(server):
 
 
 def test_this_hosts_own_state(server):
+    server.us.run("ping", "-c1", "-W10", toolslab.ROUTER)
     s = server.call("local_state")["structuredContent"]
     (eth0,) = [i for i in s["interfaces"] if i["name"] == "eth0"]
     assert eth0["state"] == "up" and eth0["mtu"] == 1500 and {toolslab.US, toolslab.US6} < set(eth0["addrs"])
