@@ -44,8 +44,8 @@ int mcp_install(const McpOptions *o);
  * nobody yet).  False after saying on standard error why there is none. */
 bool mcp_policies(Arena *a, const McpOptions *o, const char *caller, Policies *ret_p);
 
-/* LaunchSaid on a control socket; never waits. */
-void mcp_say(int control, bool ok, const char *text);
+/* LaunchSaid on a control socket, NULL: all is well; never waits. */
+void mcp_say(int control, const char *fault);
 
 /* Who pays for what a caller does, in the ledger. */
 const char *mcp_session(Arena *a, const McpOptions *o, const char *caller);

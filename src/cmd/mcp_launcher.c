@@ -181,14 +181,19 @@ static int start_checker(Launcher *l)
 
 /* ---- asks ---- */
 
-void mcp_say(int control, bool ok, const char *text)
+static void say(int control, bool busy, const char *fault)
 {
-	LaunchSaid s = { .ok = ok };
+	LaunchSaid s = { .ok = !fault, .busy = busy };
 	uint8_t out[LAUNCH_SAID];
 
-	snprintf(s.text, sizeof s.text, "%s", text);
+	snprintf(s.text, sizeof s.text, "%s", fault ? fault : "");
 	launch_said_put(&s, out);
 	send(control, out, sizeof out, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void mcp_say(int control, const char *fault)
+{
+	say(control, false, fault);
 }
 
 /* A place for one more child; NULL: *ret_why says why there is none. */
@@ -268,7 +273,7 @@ static void start_child(Launcher *l, const LaunchAsk *ask, const int *fds, int c
 	if (p > 0)
 		memcpy(r->caller, ask->caller, sizeof r->caller);
 	else
-		mcp_say(control, false, r ? "this host has no room for one more process" : why);
+		say(control, !r, r ? "this host has no room for one more process" : why);
 }
 
 /* ---- the log of all calls ---- */
@@ -328,7 +333,7 @@ static void audit(Launcher *l, const LaunchAsk *ask, int control)
 
 	if (why && !reopen(l))
 		why = append(l, ask);
-	mcp_say(control, !why, why ? why : "");
+	mcp_say(control, why);
 	arena_reset(&l->a, mark);
 }
 
@@ -367,7 +372,7 @@ static void do_ask(Launcher *l, const LaunchAsk *ask, const int *fds, size_t n)
 	if (ask->op == LAUNCH_AUDIT)
 		audit(l, ask, control);
 	else if (l->stopping)
-		mcp_say(control, false, "this server shuts down");
+		mcp_say(control, "this server shuts down");
 	else
 		start_child(l, ask, fds, control);
 }

@@ -132,7 +132,7 @@ void mcp_run(const McpOptions *o, const LaunchAsk *ask, const int fds[3], int se
 	run->bare = bare;
 	run->tick = tick;
 	if (!mcp_policies(&a, o, ask->caller, &run->policies)) {
-		mcp_say(fds[2], false, "no policy is in force for this caller, so nothing runs: the server's own log says why");
+		mcp_say(fds[2], "no policy is in force for this caller, so nothing runs: the server's own log says why");
 		_exit(SONDE_EXIT_POLICY);
 	}
 	_exit(run_job(run));

@@ -96,6 +96,7 @@ static void x_said(Walk *k, LaunchSaid *s)
 {
 	x_magic(k);
 	x_bool(k, &s->ok);
+	x_bool(k, &s->busy);
 	x_text(k, s->text, sizeof s->text);
 }
 

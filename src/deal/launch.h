@@ -58,6 +58,7 @@ bool launch_ask_get(Bytes in, LaunchAsk *ret_a);
 
 typedef struct LaunchSaid {
 	bool ok;
+	bool busy; /* there may be a place soon */
 	char text[LAUNCH_SAID - 8]; /* a sentence, if not */
 } LaunchSaid;
 

@@ -81,16 +81,22 @@ static void test_ask_texts(void **state)
 
 static void test_said(void **state)
 {
-	LaunchSaid s = { .text = "too many runs\nat a time" }, back;
+	LaunchSaid s = { .busy = true, .text = "too many runs\nat a time" }, back;
 	uint8_t out[LAUNCH_SAID];
 
 	(void)state;
 	launch_said_put(&s, out);
 	assert_true(launch_said_get(BYTES(out, sizeof out), &back));
 	assert_false(back.ok);
+	assert_true(back.busy);
 	assert_string_equal(back.text, "too many runs?at a time");
-	out[4] = 2;
-	assert_false(launch_said_get(BYTES(out, sizeof out), &back));
+	for (int i = 4; i < 6; i++) {
+		uint8_t was = out[i];
+
+		out[i] = 2;
+		assert_false(launch_said_get(BYTES(out, sizeof out), &back));
+		out[i] = was;
+	}
 }
 
 static LaunchJob job(void)

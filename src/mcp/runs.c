@@ -27,6 +27,8 @@ enum {
 	STOP_END_MS = 1000,	 /* the same when this server shuts down */
 	CHECK_PATIENCE_MS = 60000,
 	ASK_PATIENCE_MS = 30000,
+	BUSY_TRIES = 10,
+	BUSY_MS = 25,
 	READ_PIECE = 64 * 1024,
 	TEXT_MOST = 1024 * 1024, /* of a policy or a list */
 };
@@ -43,6 +45,7 @@ typedef struct Answer {
 	char *buf;
 	size_t n, cap, most;
 	bool too_long;
+	bool busy; /* there may be a place for it soon */
 } Answer;
 
 static void answer_end(Answer *a)
@@ -127,7 +130,7 @@ static bool ask_send(const Call *c, const LaunchAsk *ask, const int *fds, size_t
 }
 
 /* What the launcher said in place of an answer. */
-static const char *said(const Answer *a, const char *otherwise)
+static const char *said(Answer *a, const char *otherwise)
 {
 	uint8_t buf[LAUNCH_SAID + 1];
 	LaunchSaid s;
@@ -137,8 +140,18 @@ static const char *said(const Answer *a, const char *otherwise)
 		return "the answer is longer than is taken: print less";
 	if (n <= 0 || !launch_said_get(BYTES(buf, (size_t)n), &s) || s.ok)
 		return otherwise;
+	a->busy = s.busy;
 	snprintf(why_text, sizeof why_text, "%s", s.text);
 	return why_text;
+}
+
+/* A run's process ends a moment after its answer, and only then its place is another's: who
+ * calls again at once is not to be told that there is none. */
+static bool try_again(Call *c, const Answer *a, unsigned tries)
+{
+	struct pollfd p = { .fd = c->cancel_fd, .events = POLLIN };
+
+	return a->busy && tries < BUSY_TRIES && (poll(&p, 1, BUSY_MS) <= 0 || !call_cancelled(c));
 }
 
 /* ---- jobs ---- */
@@ -328,17 +341,18 @@ json_t *runs_run(Call *c, const RunAsk *ask, const char **ret_why)
 	a.approved = ask->approve && hash_parse(str_bytes(str_c(ask->approve)), &a.approve);
 	if (job < 0)
 		return NULL;
-	if (!answer_begin(&answer, true, LIMIT_MCP_ANSWER)) {
-		close(job);
-		*ret_why = no_memory;
-		return NULL;
+	for (unsigned tries = 0;; tries++) {
+		if (!answer_begin(&answer, true, LIMIT_MCP_ANSWER)) {
+			*ret_why = no_memory;
+			break;
+		}
+		if (ask_send(c, &a, (const int[]){ job, answer.pipe[1], answer.control[1] }, 3, ret_why))
+			j = wait_run(&w, ret_why);
+		answer_end(&answer);
+		if (j || !try_again(c, &answer, tries))
+			break;
 	}
-	const int fds[] = { job, answer.pipe[1], answer.control[1] };
-
-	if (ask_send(c, &a, fds, 3, ret_why))
-		j = wait_run(&w, ret_why);
 	close(job);
-	answer_end(&answer);
 	return j;
 }
 
@@ -435,19 +449,21 @@ static char *read_text(Call *c, LaunchOp op, const char **ret_why)
 	Answer a;
 	char *text = NULL;
 
-	if (!answer_begin(&a, true, TEXT_MOST)) {
-		*ret_why = no_memory;
-		return NULL;
+	for (unsigned tries = 0;; tries++) {
+		if (!answer_begin(&a, true, TEXT_MOST)) {
+			*ret_why = no_memory;
+			break;
+		}
+		if (ask_send(c, &ask, (const int[]){ a.pipe[1], a.control[1] }, 2, ret_why)) {
+			if (read_all(&a, ASK_PATIENCE_MS) && a.n && !a.too_long)
+				text = strndup(a.buf, a.n);
+			else
+				*ret_why = said(&a, "the launcher gave no answer: the server's own log says why");
+		}
+		answer_end(&a);
+		if (text || !try_again(c, &a, tries))
+			break;
 	}
-	const int fds[] = { a.pipe[1], a.control[1] };
-
-	if (ask_send(c, &ask, fds, 2, ret_why)) {
-		if (read_all(&a, ASK_PATIENCE_MS) && a.n && !a.too_long)
-			text = strndup(a.buf, a.n);
-		else
-			*ret_why = said(&a, "the launcher gave no answer: the server's own log says why");
-	}
-	answer_end(&a);
 	return text;
 }
 

@@ -75,7 +75,7 @@ def memfd(data):
 def said(raw):
     """(ok, text) of a LaunchSaid."""
     assert len(raw) == SAID and struct.unpack(">I", raw[:4])[0] == MAGIC, raw
-    return bool(raw[4]), raw[5:].rstrip(b"\0").decode()
+    return bool(raw[4]), raw[6:].rstrip(b"\0").decode()
 
 
 class Answer:

@@ -99,6 +99,13 @@ def test_runs_beyond_the_bound_are_refused_not_queued(lab):
     s.stop()
 
 
+def test_who_calls_again_at_once_finds_the_place_that_he_left(lab):
+    s = Stdio(lab.us, "--max-runs-caller", "1")
+    for _ in range(15):
+        run_of(s, ONE)
+    s.stop()
+
+
 def test_a_cancelled_call_closes_the_gate_within_a_second(lab, server):
     ident = server.send("tools/call", {"name": "run_program", "arguments": {"source": LONG}})
     wait_for(lambda: tables(lab.us), 30, why="the run starts")
