@@ -231,23 +231,23 @@ bool auth_still(Auth *a, const Caller *who)
 char *auth_metadata(const Auth *a)
 {
 	json_t *o, *scopes;
-	char *text, *rest, *copy, *one;
+	char *text;
 
 	if (!a->issuer)
 		return NULL;
 	o = json_pack("{s:s, s:[s], s:[s], s:s}", "resource", a->resource, "authorization_servers", a->issuer,
 		      "bearer_methods_supported", "header", "resource_name", "Sonde");
 	scopes = json_array();
-	rest = copy = strdup(a->scope);
-	while (rest && (one = strsep(&rest, " ")))
-		if (*one)
-			json_array_append_new(scopes, json_string(one));
+	for (Str rest = str_c(a->scope); rest.n;) {
+		Str one = str_until(&rest, ' ');
+
+		json_array_append_new(scopes, json_stringn(one.p, one.n));
+	}
 	if (json_array_size(scopes))
 		json_object_set(o, "scopes_supported", scopes);
 	text = json_dumps(o, JSON_COMPACT);
 	json_decref(scopes);
 	json_decref(o);
-	free(copy);
 	return text;
 }
 

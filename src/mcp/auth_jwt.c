@@ -187,13 +187,9 @@ static bool for_us(json_t *aud, const char *audience)
 /* Whether `name` is one of the names in a text. */
 static bool has_name(const char *text, Str name)
 {
-	while (text && *text) {
-		size_t n = strcspn(text, " ");
-
-		if (n == name.n && memcmp(text, name.p, n) == 0)
+	for (Str rest = str_c(text); rest.n;)
+		if (str_eq(str_until(&rest, ' '), name))
 			return true;
-		text += n + strspn(text + n, " ");
-	}
 	return false;
 }
 
@@ -215,12 +211,8 @@ static bool in_scope(json_t *claims, const char *want)
 {
 	bool all = true;
 
-	while (*want) {
-		size_t n = strcspn(want, " ");
-
-		all = all && granted(claims, (Str){ want, n });
-		want += n + strspn(want + n, " ");
-	}
+	for (Str rest = str_c(want); rest.n;)
+		all &= granted(claims, str_until(&rest, ' '));
 	return all;
 }
 

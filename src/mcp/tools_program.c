@@ -94,6 +94,13 @@ static const char *text_of(json_t *o, const char *name)
 	return s ? s : "";
 }
 
+/* "3:14", and what stands behind it. */
+static void say_place(Text *out, json_t *span, const char *after)
+{
+	text_add(out, "%lld:%lld%s", (long long)json_integer_value(json_object_get(span, "line")),
+		 (long long)json_integer_value(json_object_get(span, "col")), after);
+}
+
 /* Where, by the words that stand there. */
 static void say_fix(Text *out, json_t *fix, const char *source)
 {
@@ -105,15 +112,16 @@ static void say_fix(Text *out, json_t *fix, const char *source)
 	text_add(out, json_is_true(json_object_get(fix, "widening"))
 			      ? "  fix that asks for more rights: a person decides, do not apply it by yourself: "
 			      : "  fix: ");
-	if (n < 0)
+	if (n == 0) {
+		text_add(out, "insert `%s` at ", text);
+		say_place(out, span, "\n");
+	} else if (n < 0) {
 		text_add(out, "bytes %zu to %zu become `%s`\n", from, to, text);
-	else if (n == 0)
-		text_add(out, "insert `%s` at %lld:%lld\n", text, (long long)json_integer_value(json_object_get(span, "line")),
-			 (long long)json_integer_value(json_object_get(span, "col")));
-	else if (*text)
+	} else if (*text) {
 		text_add(out, "`%.*s` becomes `%s`\n", n, source + from, text);
-	else
+	} else {
 		text_add(out, "delete `%.*s`\n", n - (source[to - 1] == '\n'), source + from);
+	}
 }
 
 static void say_diagnostics(Text *out, json_t *list, const char *source)
@@ -122,11 +130,10 @@ static void say_diagnostics(Text *out, json_t *list, const char *source)
 	size_t i;
 
 	json_array_foreach (list, i, d) {
-		json_t *span = json_object_get(d, "span"), *fix = json_object_get(d, "fix");
+		json_t *fix = json_object_get(d, "fix");
 
-		text_add(out, "%lld:%lld %s %s: %s\n", (long long)json_integer_value(json_object_get(span, "line")),
-			 (long long)json_integer_value(json_object_get(span, "col")), text_of(d, "severity"), text_of(d, "code"),
-			 text_of(d, "message"));
+		say_place(out, json_object_get(d, "span"), " ");
+		text_add(out, "%s %s: %s\n", text_of(d, "severity"), text_of(d, "code"), text_of(d, "message"));
 		if (*text_of(d, "hint"))
 			text_add(out, "  hint: %s\n", text_of(d, "hint"));
 		if (fix)
@@ -404,8 +411,7 @@ static void say_error(Text *out, json_t *error, json_int_t code)
 	json_t *span = json_object_get(error, "span");
 
 	if (json_is_object(span))
-		text_add(out, "%lld:%lld ", (long long)json_integer_value(json_object_get(span, "line")),
-			 (long long)json_integer_value(json_object_get(span, "col")));
+		say_place(out, span, " ");
 	if (error && is_content(error))
 		text_add(out, "%s, in words of a peer. ", text_of(error, "code"));
 	else if (error && code != SONDE_EXIT_INTERRUPTED)
