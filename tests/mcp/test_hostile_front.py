@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The launcher, when its front is taken over: what it asks for then, and what it gets."""
+import contextlib
 import json
 import os
 import re
@@ -177,6 +178,16 @@ def test_jobs_that_are_none(lab, text):
 
 # ---- descriptors of odd kinds ----
 
+def filled(sender):
+    """Both ends of a socket into which no more goes from that one."""
+    pair = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    pair[sender].setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        while pair[sender].send(b"s" * 65536):
+            pass
+    return pair[0].detach(), pair[1].detach()
+
+
 def odd(kind):
     """One descriptor, and what keeps it alive."""
     if kind == "a pipe's reading end":
@@ -194,26 +205,14 @@ def odd(kind):
     if kind == "a socket":
         return tuple(s.detach() for s in socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET))
     if kind == "a full socket":
-        a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        a.setblocking(False)
-        try:
-            while a.send(b"s" * 65536):
-                pass
-        except BlockingIOError:
-            return a.detach(), b.detach()
+        return filled(0)
     if kind == "a listening socket":
         s = socket.create_server(("127.0.0.1", 0))
         return (s.detach(),)
     if kind == "a UDP socket":
         return (socket.socket(socket.AF_INET, socket.SOCK_DGRAM).detach(),)
     if kind == "a socket that says stop for ever":
-        a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        b.setblocking(False)
-        try:
-            while b.send(b"s" * 65536):
-                pass
-        except BlockingIOError:
-            return a.detach(), b.detach()
+        return filled(1)
     if kind == "a file of 8 TB":
         fd = os.memfd_create("job")
         os.ftruncate(fd, 8 << 40)
